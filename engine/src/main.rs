@@ -1,0 +1,3 @@
+//! The `tfengine` binary.
+
+fn main() {}

@@ -1,0 +1,100 @@
+//! What was sent and what came back: head, byte slices with arrival times, how it ended. The only stage with IO.
+
+use crate::{
+    plan::Rounds,
+    request::{Mode, Request},
+};
+use bytes::Bytes;
+
+pub mod end;
+
+pub use end::End;
+
+/// One HTTP request and its response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    /// Whole or streamed, as asked.
+    pub mode: Mode,
+    /// The schedule that was asked for; `None` where the server's own was taken.
+    pub rounds: Option<Rounds>,
+    /// What was sent.
+    pub request: Request,
+    /// Status line and headers; `None` if none came.
+    pub head: Option<Head>,
+    /// The body, in the slices in which it arrived (chunked framing already removed).
+    pub slices: Vec<Slice>,
+    /// How the response ended.
+    pub end: End,
+    /// Microseconds from sending to the head, and to the end.
+    pub took: Took,
+}
+
+/// Status and headers of a response.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Head {
+    /// HTTP status code.
+    pub status: u16,
+    /// Names in lower case, in order of arrival; a value that is not UTF-8 is decoded lossily.
+    pub headers: Vec<(String, String)>,
+}
+
+/// Some bytes of a body and when they arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slice {
+    /// Microseconds since the request was sent.
+    pub at: u64,
+    /// What arrived.
+    pub bytes: Bytes,
+}
+
+/// Durations in microseconds since the request was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Took {
+    /// Until the head was read.
+    pub head: u64,
+    /// Until the response ended.
+    pub end: u64,
+}
+
+// === impl Exchange ===
+
+impl Exchange {
+    /// The body in one piece.
+    pub fn body(&self) -> Bytes {
+        match self.slices.as_slice() {
+            [] => Bytes::new(),
+            [one] => one.bytes.clone(),
+            many => many.iter().flat_map(|s| s.bytes.iter().copied()).collect::<Vec<u8>>().into(),
+        }
+    }
+
+    /// HTTP status; `None` if no head came.
+    pub fn status(&self) -> Option<u16> {
+        self.head.as_ref().map(|h| h.status)
+    }
+
+    /// Whether a head with a status from 200 to 299 came.
+    pub fn succeeded(&self) -> bool {
+        self.status().is_some_and(|s| (200..300).contains(&s))
+    }
+
+    /// The rounds as reports name them: the schedule, or `-`.
+    pub fn rounds_name(&self) -> String {
+        self.rounds.map_or_else(|| "-".to_owned(), |r| r.to_string())
+    }
+}
+
+// === impl Head ===
+
+impl Head {
+    /// The first value of a header; `name` in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+    }
+
+    /// The media type without parameters, in lower case; empty where there is none.
+    pub fn media_type(&self) -> String {
+        let value = self.header("content-type").unwrap_or_default();
+        value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+}

@@ -1,0 +1,101 @@
+//! Rounds schedules: how many tokens each engine step commits. They change how a text arrives, never what it says.
+
+use std::{fmt, str::FromStr};
+
+/// How many tokens each round commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rounds {
+    /// Everything in one round.
+    Whole,
+    /// A border before and after each special token.
+    Special,
+    /// That many tokens a round, at least 1.
+    Every(u32),
+    /// `rand:SEED:MAX`: uniform 1..=MAX tokens a round.
+    Rand {
+        /// Seed of the generator.
+        seed: u64,
+        /// Largest round, at least 1.
+        max: u32,
+    },
+}
+
+/// A schedule that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("rounds {0:?}: write whole, special, a number from 1, or rand:SEED:MAX")]
+pub struct BadRounds(pub String);
+
+// === impl Rounds ===
+
+impl Rounds {
+    /// The schedules of a default check.
+    pub const DEFAULT: [Self; 11] = [
+        Self::Whole,
+        Self::Special,
+        Self::Every(1),
+        Self::Every(2),
+        Self::Every(3),
+        Self::Every(7),
+        Self::Rand { seed: 1, max: 8 },
+        Self::Rand { seed: 2, max: 8 },
+        Self::Rand { seed: 3, max: 8 },
+        Self::Rand { seed: 4, max: 8 },
+        Self::Rand { seed: 5, max: 8 },
+    ];
+}
+
+impl fmt::Display for Rounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => f.write_str("whole"),
+            Self::Special => f.write_str("special"),
+            Self::Every(n) => write!(f, "{n}"),
+            Self::Rand { seed, max } => write!(f, "rand:{seed}:{max}"),
+        }
+    }
+}
+
+impl FromStr for Rounds {
+    type Err = BadRounds;
+
+    fn from_str(text: &str) -> Result<Self, BadRounds> {
+        let bad = || BadRounds(text.to_owned());
+        match text {
+            "whole" => Ok(Self::Whole),
+            "special" => Ok(Self::Special),
+            _ => match text.strip_prefix("rand:").map(|rest| rest.split_once(':')) {
+                Some(Some((seed, max))) => {
+                    let max = positive(max).ok_or_else(bad)?;
+                    Ok(Self::Rand { seed: seed.parse().map_err(|_| bad())?, max })
+                }
+                Some(None) => Err(bad()),
+                None => positive(text).map(Self::Every).ok_or_else(bad),
+            },
+        }
+    }
+}
+
+fn positive(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|n| *n > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schedule_reads_back_as_it_is_written() {
+        for rounds in Rounds::DEFAULT {
+            assert_eq!(rounds.to_string().parse(), Ok(rounds));
+        }
+    }
+
+    #[test]
+    fn bad_schedules_are_refused() {
+        for text in
+            ["", "0", "-1", "1.5", "rand", "rand:", "rand:1", "rand:1:0", "rand:x:8", "Whole", "rand:1:8:9"]
+        {
+            assert_eq!(text.parse::<Rounds>(), Err(BadRounds(text.to_owned())));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What is asked: a request as the user wrote it, the dialect it speaks, and the cases that ask it.
+//!
+//! In: JSON. Out: [`Request`], [`case::Case`]. Knows nothing of ours to the right of it.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+pub mod case;
+pub mod dialect;
+pub mod twin;
+
+pub use dialect::Dialect;
+
+/// Whole (one JSON body) or streamed (many small events).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// `stream` is false or absent: one JSON document answers.
+    Whole,
+    /// `stream` is true: an event stream answers.
+    Stream,
+}
+
+/// One HTTP request, ready to be sent, byte for byte.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The wire protocol it speaks.
+    pub dialect: Dialect,
+    /// Path and query below the upstream's root, `/v1/chat/completions`.
+    pub path: String,
+    /// Headers beyond those HTTP itself needs; names in lower case. Credentials are added at sending, never here.
+    pub headers: Vec<(String, String)>,
+    /// The body as it goes over the wire.
+    pub body: Bytes,
+}
+
+/// What a request's body asks for, read once for all the rules: every field is what a server would understand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// `stream: true`.
+    pub stream: bool,
+    /// `stream_options.include_usage: true`.
+    pub include_usage: bool,
+    /// `stream_options.continuous_usage_stats: true` (vLLM, SGLang).
+    pub continuous_usage: bool,
+    /// `n`, 1 where absent.
+    pub choices: u64,
+    /// Names of the offered tools, in order; empty with `tool_choice: "none"`.
+    pub tools: Vec<String>,
+    /// The tool that `tool_choice` names, if it names one.
+    pub forced_tool: Option<String>,
+    /// `parallel_tool_calls: false`.
+    pub one_call: bool,
+    /// `logprobs: true`.
+    pub logprobs: bool,
+    /// `stop`, as a list.
+    pub stop: Vec<String>,
+    /// `model`, empty where absent.
+    pub model: String,
+}
+
+// === impl Request ===
+
+impl Request {
+    /// The body as JSON, if it is JSON.
+    pub fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// What the body asks for. A body that is no JSON object asks for nothing.
+    pub fn asked(&self) -> Asked {
+        Asked::of(&self.json().unwrap_or(Value::Null))
+    }
+}
+
+// === impl Asked ===
+
+impl Asked {
+    /// Reads the fields of an openai-chat body; fields of a wrong kind count as absent.
+    pub fn of(body: &Value) -> Self {
+        let flag = |pointer: &str| body.pointer(pointer).and_then(Value::as_bool);
+        let choice = body.get("tool_choice");
+        let tools =
+            if choice.and_then(Value::as_str) == Some("none") { Vec::new() } else { tool_names(body) };
+        Self {
+            stream: flag("/stream") == Some(true),
+            include_usage: flag("/stream_options/include_usage") == Some(true),
+            continuous_usage: flag("/stream_options/continuous_usage_stats") == Some(true),
+            choices: body.get("n").and_then(Value::as_u64).unwrap_or(1),
+            tools,
+            forced_tool: choice
+                .and_then(|c| c.pointer("/function/name"))
+                .and_then(Value::as_str)
+                .map(Into::into),
+            one_call: flag("/parallel_tool_calls") == Some(false),
+            logprobs: flag("/logprobs") == Some(true),
+            stop: strings(body.get("stop")),
+            model: body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+fn tool_names(body: &Value) -> Vec<String> {
+    let tools = body.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    tools.iter().filter_map(|t| t.pointer("/function/name")?.as_str().map(Into::into)).collect()
+}
+
+fn strings(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(one)) => vec![one.clone()],
+        Some(Value::Array(many)) => many.iter().filter_map(|s| s.as_str().map(Into::into)).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,88 @@
+//! One case through all stages, and many cases side by side. Speaks to the outside in run events only.
+
+use crate::{finding::Finding, request::Dialect};
+use serde_json::Value;
+
+/// What became of one entry (case x dialect, derived variants included).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// Entry id: the case's id, or `id~one-call`, `id~cut-17`.
+    pub id: String,
+    /// The case's id.
+    pub case: String,
+    /// What the case is about.
+    pub about: String,
+    /// The dialect it was asked in.
+    pub dialect: Dialect,
+    /// The format, for puppet cases.
+    pub format: Option<String>,
+    /// What the puppet was told to say.
+    pub says: Option<String>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why it is skipped, suspect, inconclusive or an error.
+    pub reason: Option<String>,
+    /// How the replies stand to what was expected.
+    pub expected: Expected,
+    /// Every exchange, in the order sent.
+    pub exchanges: Vec<Sent>,
+    /// The whole reply in openai-chat terms; null where there is none.
+    pub reply: Value,
+    /// What was found, primaries before their consequences.
+    pub findings: Vec<Finding>,
+    /// The reply follows another policy than ours, alike in both modes.
+    pub other_policy: bool,
+    /// The case's tags.
+    pub tags: Vec<String>,
+}
+
+/// One exchange, as a report lists it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sent {
+    /// `whole` or `stream`.
+    pub mode: crate::request::Mode,
+    /// The schedule, or `-`.
+    pub rounds: String,
+    /// HTTP status, 0 if none came.
+    pub status: u16,
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// Number of events.
+    pub events: usize,
+    /// Finish reason, if one came.
+    pub finish: Option<String>,
+    /// Completion tokens, if they were said.
+    pub tokens: Option<u64>,
+}
+
+/// What is said of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Two 2xx replies, the needs met, no difference; or equal errors where an error is expected.
+    Pass,
+    /// A difference or breach, with proof.
+    Fail,
+    /// The replies differ, equal tokens are not proven.
+    Suspect,
+    /// The same mode disagrees with itself.
+    Unstable,
+    /// 429, 503, 529 after retries.
+    Inconclusive,
+    /// Needs unmet, not expressible, or the server would not say it.
+    Skipped,
+    /// No usable answer.
+    Error,
+}
+
+/// How replies stand to what was expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Expected {
+    /// Equal.
+    Match,
+    /// Equal once blanks in content and reasoning are removed.
+    Whitespace,
+    /// Not equal.
+    Mismatch,
+    /// Nothing is expected.
+    None,
+}
