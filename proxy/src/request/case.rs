@@ -6,6 +6,22 @@
 use crate::request::Dialect;
 use serde_json::{Map, Value};
 
+mod lines;
+mod object;
+mod read;
+mod recorded;
+#[cfg(test)]
+mod tests;
+
+pub use read::{Mistake, repeated_ids};
+
+/// Reads one file of cases by the ending of its name: `.jsonl` holds recorded model outputs, all else is JSON. Gives the
+/// cases that could be read and all that is wrong, by line.
+pub fn read_cases(file_name: &str, text: &str) -> (Vec<Case>, Vec<Mistake>) {
+    let is_recorded = std::path::Path::new(file_name).extension().is_some_and(|e| e == "jsonl");
+    if is_recorded { recorded::read(file_name, text) } else { read::read(file_name, text) }
+}
+
 /// One thing to check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 pub mod case;
 pub mod dialect;
+pub mod select;
 pub mod twin;
 
 pub use dialect::Dialect;

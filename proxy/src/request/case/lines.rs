@@ -1,0 +1,168 @@
+//! On which line each key and element of a JSON text stands.
+//!
+//! In: text that is known to be JSON. Out: a map from JSON pointer to line, and the keys that are written twice. serde
+//! keeps no positions, and a mistake without its line is a search.
+
+use std::collections::HashMap;
+
+/// Where things stand in a JSON text.
+#[derive(Debug, Default)]
+pub struct Lines {
+    at: HashMap<String, usize>,
+    /// Pointer and line of each key that its object already had.
+    pub repeated: Vec<(String, usize)>,
+}
+
+struct Scanner<'a> {
+    bytes: &'a [u8],
+    position: usize,
+    line: usize,
+    found: Lines,
+}
+
+// === impl Lines ===
+
+impl Lines {
+    /// Scans a text that serde has accepted, so nesting is bounded and the grammar holds.
+    pub fn of(text: &str) -> Self {
+        let mut scanner = Scanner { bytes: text.as_bytes(), position: 0, line: 1, found: Self::default() };
+        scanner.value(&mut String::new());
+        scanner.found
+    }
+
+    /// The 1-based line of what the pointer leads to; of the nearest ancestor where it leads nowhere.
+    pub fn line(&self, pointer: &str) -> usize {
+        let mut pointer = pointer;
+        loop {
+            match (self.at.get(pointer), pointer.rsplit_once('/')) {
+                (Some(line), _) => return *line,
+                (None, Some((parent, _))) => pointer = parent,
+                (None, None) => return 1,
+            }
+        }
+    }
+}
+
+// === impl Scanner ===
+
+impl Scanner<'_> {
+    fn value(&mut self, pointer: &mut String) {
+        self.blanks();
+        self.found.at.entry(pointer.clone()).or_insert(self.line);
+        match self.peek() {
+            Some(b'{') => self.object(pointer),
+            Some(b'[') => self.array(pointer),
+            Some(b'"') => _ = self.string(),
+            _ => self.scalar(),
+        }
+    }
+
+    fn object(&mut self, pointer: &mut String) {
+        self.position += 1;
+        while self.next_member(b'}') {
+            let line = self.line;
+            let key = self.string();
+            let length = pointer.len();
+            pointer.push('/');
+            pointer.push_str(&key);
+            if self.found.at.insert(pointer.clone(), line).is_some() {
+                self.found.repeated.push((pointer.clone(), line));
+            }
+            self.blanks();
+            self.position += 1;
+            self.value(pointer);
+            pointer.truncate(length);
+        }
+    }
+
+    fn array(&mut self, pointer: &mut String) {
+        self.position += 1;
+        let mut index = 0_usize;
+        while self.next_member(b']') {
+            let length = pointer.len();
+            pointer.push('/');
+            pointer.push_str(&index.to_string());
+            self.value(pointer);
+            pointer.truncate(length);
+            index += 1;
+        }
+    }
+
+    /// Moves to the next member of an object or array; false once its closing bracket is behind.
+    fn next_member(&mut self, close: u8) -> bool {
+        self.blanks();
+        if self.peek() == Some(b',') {
+            self.position += 1;
+            self.blanks();
+        }
+        match self.peek() {
+            Some(byte) if byte != close => true,
+            _ => {
+                self.position += 1;
+                false
+            }
+        }
+    }
+
+    /// The text between the quotes, escapes as written.
+    fn string(&mut self) -> String {
+        self.position += 1;
+        let start = self.position;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => break,
+                b'\\' => self.position += 2,
+                _ => self.position += 1,
+            }
+        }
+        let end = self.position.min(self.bytes.len());
+        self.position += 1;
+        String::from_utf8_lossy(self.bytes.get(start..end).unwrap_or_default()).into_owned()
+    }
+
+    fn scalar(&mut self) {
+        while self
+            .peek()
+            .is_some_and(|byte| !matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n'))
+        {
+            self.position += 1;
+        }
+    }
+
+    fn blanks(&mut self) {
+        while let Some(byte @ (b' ' | b'\t' | b'\r' | b'\n')) = self.peek() {
+            self.line += usize::from(byte == b'\n');
+            self.position += 1;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.position).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_and_element_has_the_line_it_stands_on() {
+        let lines = Lines::of("{\n \"a\": [1,\n  {\"b\\\"c\": \"x\\\\\"}],\n\"d\":\n null}");
+        let found =
+            ["", "/a", "/a/0", "/a/1", "/a/1/b\\\"c", "/d", "/d/nothing"].map(|pointer| lines.line(pointer));
+        assert_eq!(found, [1, 2, 2, 3, 3, 4, 4]);
+    }
+
+    #[test]
+    fn a_key_written_twice_is_told_with_its_line() {
+        assert_eq!(Lines::of("{\"a\": 1,\n\"a\": 2}").repeated, [("/a".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn text_that_is_no_json_ends_somewhere() {
+        let text = "{\"a\": [1, {\"b\": \"c\\";
+        for end in 0..=text.len() {
+            Lines::of(&text[..end]);
+        }
+    }
+}
