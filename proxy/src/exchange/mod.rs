@@ -6,9 +6,16 @@ use crate::{
 };
 use bytes::Bytes;
 
+pub mod clock;
+pub mod credentials;
 pub mod end;
+pub mod root;
+pub mod send;
 
+pub use credentials::Credentials;
 pub use end::End;
+pub use root::Root;
+pub use send::{Limits, Sender};
 
 /// One HTTP request and its response.
 #[derive(Debug, Clone, PartialEq)]

@@ -152,10 +152,10 @@ fn id(object: &Object<'_>) -> Option<String> {
 }
 
 fn native_body(object: &Object<'_>) -> (Option<Value>, Option<Dialect>) {
-    let body = object.value("body").cloned();
+    let body = object.read("body", "an object", |v| v.is_object().then(|| v.clone()));
     let dialect = object.text("dialect").and_then(|text| object.word("dialect", &text, &DIALECTS));
-    if body.is_some() != object.has("dialect") {
-        object.mistake(if body.is_some() { "body" } else { "dialect" }, "body and dialect go together");
+    if object.has("body") != object.has("dialect") {
+        object.mistake(if object.has("body") { "body" } else { "dialect" }, "body and dialect go together");
     }
     (body, dialect)
 }
@@ -205,7 +205,7 @@ fn request(object: &Object<'_>) -> Map<String, Value> {
 
 /// What no single key can be blamed for.
 fn consistent(object: &Object<'_>, case: &Case) {
-    let sources = [object.has("says") || object.has("request"), case.body.is_some()];
+    let sources = [object.has("says") || object.has("request"), object.has("body")];
     if sources == [false, false] {
         object.file().mistake(&object.pointer, "asks nothing: give says, request or body");
     }

@@ -1,0 +1,130 @@
+//! Headers that a user adds to every request: keys, mostly. They go out with a request and nowhere else.
+//!
+//! In: `--header` and the key of `--api-key-env`. Out: headers for sending. They are no part of a
+//! [`Request`](crate::request::Request), so no recording or report can hold them, and they print as names only.
+
+use super::Root;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use std::fmt;
+
+/// Headers to send along.
+#[derive(Clone, Default)]
+pub struct Credentials(HeaderMap);
+
+/// A header that cannot be sent, or must not be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadCredentials {
+    /// It has no colon, or its name is none.
+    #[error("header {0:?}: write NAME:VALUE")]
+    NoHeader(String),
+    /// Its value has characters that no header can hold. The value is not repeated.
+    #[error("the value of header {0:?} holds characters that no header can")]
+    Value(String),
+    /// It would cross a network for all to read.
+    #[error(
+        "a key would go to {0} over plain http, readable on the way: use https, or say --allow-plain-http"
+    )]
+    Plain(String),
+}
+
+/// Whether keys may go over plain http to another machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PlainHttp {
+    /// Only to this machine.
+    #[default]
+    Refused,
+    /// The user said so.
+    Allowed,
+}
+
+// === impl Credentials ===
+
+impl Credentials {
+    /// Adds a header written `NAME:VALUE`.
+    pub fn add(&mut self, header: &str) -> Result<(), BadCredentials> {
+        let (name, value) = header.split_once(':').ok_or_else(|| BadCredentials::NoHeader(shown(header)))?;
+        let name: HeaderName = name.trim().parse().map_err(|_| BadCredentials::NoHeader(shown(name)))?;
+        self.insert(name, value.trim())
+    }
+
+    /// Adds a key as a bearer token.
+    pub fn add_key(&mut self, key: &str) -> Result<(), BadCredentials> {
+        self.insert(AUTHORIZATION, &format!("Bearer {}", key.trim()))
+    }
+
+    /// Whether they may be sent to an upstream.
+    pub fn check(&self, root: &Root, plain: PlainHttp) -> Result<(), BadCredentials> {
+        let is_safe = self.0.is_empty() || !root.is_plain() || root.is_loopback();
+        if is_safe || plain == PlainHttp::Allowed {
+            Ok(())
+        } else {
+            Err(BadCredentials::Plain(root.to_string()))
+        }
+    }
+
+    /// As they are sent.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.0
+    }
+
+    fn insert(&mut self, name: HeaderName, value: &str) -> Result<(), BadCredentials> {
+        let mut value =
+            HeaderValue::from_str(value).map_err(|_| BadCredentials::Value(name.as_str().to_owned()))?;
+        value.set_sensitive(true);
+        self.0.append(name, value);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+/// What precedes a space or an equals sign: enough to find the option again, too little to hold a key.
+fn shown(header: &str) -> String {
+    header.split([' ', '=', ':']).next().unwrap_or_default().chars().take(24).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root(text: &str) -> Root {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_key_never_prints() {
+        let mut credentials = Credentials::default();
+        credentials.add_key(" s3cret\n").unwrap();
+        credentials.add("X-Key: s3cret").unwrap();
+        assert_eq!(format!("{credentials:?}"), r#"["authorization", "x-key"]"#);
+        assert_eq!(credentials.headers()["authorization"], "Bearer s3cret");
+        assert!(!format!("{:?}", credentials.headers()).contains("s3cret"));
+    }
+
+    #[test]
+    fn bad_headers_are_refused_without_their_value() {
+        let add = |text| Credentials::default().add(text).unwrap_err().to_string();
+        assert_eq!(add("Bearer s3cret"), r#"header "Bearer": write NAME:VALUE"#);
+        assert_eq!(add("a b: s3cret"), r#"header "a": write NAME:VALUE"#);
+        assert!(!add("x: s3c\nret").contains("s3c"));
+    }
+
+    #[test]
+    fn keys_stay_on_this_machine_unless_encrypted_or_allowed() {
+        let mut credentials = Credentials::default();
+        assert_eq!(credentials.check(&root("http://10.0.0.1"), PlainHttp::Refused), Ok(()));
+        credentials.add_key("k").unwrap();
+        for (text, plain, is_sent) in [
+            ("http://10.0.0.1", PlainHttp::Refused, false),
+            ("http://10.0.0.1", PlainHttp::Allowed, true),
+            ("https://10.0.0.1", PlainHttp::Refused, true),
+            ("http://localhost:1", PlainHttp::Refused, true),
+        ] {
+            assert_eq!(credentials.check(&root(text), plain).is_ok(), is_sent, "{text}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A server that plays bytes, and what the sender makes of them.
+
+use super::*;
+use crate::request::{Dialect, Request};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+
+/// What a server does after it read a request.
+enum Play {
+    Bytes(&'static [u8]),
+    Wait(u64),
+    /// A mebibyte of `x`, that many times.
+    Mebibytes(usize),
+}
+use Play::{Bytes as Say, Mebibytes, Wait};
+
+async fn against(script: Vec<Play>, mode: Mode) -> Exchange {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let root = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4096];
+        let read = socket.read(&mut request).await.unwrap();
+        for play in script {
+            match play {
+                Say(bytes) => socket.write_all(bytes).await.unwrap(),
+                Wait(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
+                Mebibytes(count) => {
+                    for _ in 0..count {
+                        if socket.write_all(&vec![b'x'; 1 << 20]).await.is_err() {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        String::from_utf8_lossy(&request[..read]).into_owned()
+    });
+    let exchange = sender(&root).exchange(&planned(mode)).await;
+    let request = server.await.unwrap();
+    assert!(request.contains("authorization: Bearer k") && request.ends_with("{}"), "{request}");
+    exchange
+}
+
+fn sender(root: &str) -> Sender {
+    let mut credentials = Credentials::default();
+    credentials.add_key("k").unwrap();
+    let limits = Limits { idle: Duration::from_millis(300), total: Duration::from_millis(900) };
+    Sender::new(root.parse().unwrap(), credentials, limits).unwrap()
+}
+
+fn planned(mode: Mode) -> Planned {
+    let request = Request {
+        dialect: Dialect::OpenaiChat,
+        path: "/v1/x".to_owned(),
+        headers: Vec::new(),
+        body: "{}".into(),
+    };
+    Planned { mode, rounds: None, request }
+}
+
+const CHUNKED: &[u8] =
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nContent-Type: text/event-stream\r\n\r\n";
+
+#[tokio::test]
+async fn slices_keep_their_borders_and_times() {
+    let script = vec![Say(CHUNKED), Say(b"3\r\nabc\r\n"), Wait(60), Say(b"2\r\nde\r\n0\r\n\r\n")];
+    let exchange = against(script, Mode::Stream).await;
+    assert_eq!((exchange.end.clone(), exchange.body()), (End::Complete, "abcde".into()));
+    assert_eq!(exchange.head.as_ref().unwrap().media_type(), "text/event-stream");
+    assert_eq!(exchange.slices.len(), 2);
+    assert!(exchange.slices[1].at >= exchange.slices[0].at + 50_000);
+    assert!(exchange.took.end >= exchange.slices[1].at);
+    assert!(!format!("{:?}", exchange.request).contains("Bearer"));
+}
+
+#[tokio::test]
+async fn every_end_has_its_name() {
+    let cut = |end: &End| matches!(end, End::Cut(_));
+    let malformed = |end: &End| matches!(end, End::Malformed(_));
+    let checks: Vec<(Vec<Play>, &dyn Fn(&End) -> bool)> = vec![
+        (vec![Say(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nab")], &|end| *end == End::Complete),
+        (vec![Say(b"HTTP/1.1 200 OK\r\n\r\nab")], &|end| *end == End::CloseDelimited),
+        (vec![Say(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab")], &cut),
+        (vec![Say(CHUNKED), Say(b"9\r\nab")], &cut),
+        (vec![Say(CHUNKED), Say(b"2\r\nab\r\n")], &cut),
+        (vec![], &cut),
+        (vec![Say(b"HTTP/1.1 200")], &cut),
+        (vec![Say(CHUNKED), Say(b"zz\r\nab")], &malformed),
+        (vec![Say(b"hello\r\n\r\n")], &malformed),
+        (vec![Wait(1_000)], &|end| *end == End::TimedOut),
+        (vec![Say(CHUNKED), Wait(1_000)], &|end| *end == End::TimedOut),
+    ];
+    for (index, (script, is_right)) in checks.into_iter().enumerate() {
+        let end = against(script, Mode::Stream).await.end;
+        assert!(is_right(&end), "script {index}: {end:?}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_is_refused() {
+    let end = sender("http://127.0.0.1:1").exchange(&planned(Mode::Whole)).await.end;
+    assert!(matches!(end, End::Refused(_)), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_kept_up_to_the_cap() {
+    let script = vec![Say(b"HTTP/1.1 200 OK\r\n\r\n"), Mebibytes(40)];
+    let exchange = against(script, Mode::Stream).await;
+    assert_eq!(exchange.end, End::TooLarge);
+    assert_eq!(exchange.slices.iter().map(|s| s.bytes.len()).sum::<usize>(), MAX_BODY);
+}
+
+#[tokio::test]
+async fn a_redirect_is_an_answer() {
+    let script = vec![Say(b"HTTP/1.1 307 T\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n")];
+    let exchange = against(script, Mode::Whole).await;
+    assert_eq!((exchange.status(), exchange.end), (Some(307), End::Complete));
+}
