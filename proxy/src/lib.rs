@@ -14,12 +14,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod compare;
 pub mod decode;
 pub mod exchange;
+pub mod exit;
 pub mod finding;
 pub mod fold;
 pub mod plan;
 pub mod request;
 pub mod rules;
 pub mod run;
+pub mod settings;

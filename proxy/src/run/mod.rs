@@ -3,6 +3,12 @@
 use crate::{finding::Finding, request::Dialect};
 use serde_json::Value;
 
+pub mod ask;
+pub mod event;
+pub mod shown;
+pub mod upstream;
+pub mod verdict;
+
 /// What became of one entry (case x dialect, derived variants included).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {

@@ -1,0 +1,328 @@
+//! The command line, as close to what a user types as possible: no IO, no defaults that need the system.
+//!
+//! Out: [`Cli`], which [`settings`](crate::settings) checks.
+
+use crate::{
+    exchange::Root,
+    plan::Rounds,
+    request::{Dialect, select::Shard},
+};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::{net::SocketAddr, path::PathBuf};
+
+/// Finds out where a language-model server answers differently streamed than whole.
+#[derive(Debug, Parser)]
+#[command(name = "tfproxy", version, args_conflicts_with_subcommands = true, max_term_width = 110)]
+#[command(after_help = "Exit status: 0 clean, 1 findings, 2 usage or case file, 3 not run or aborted, \
+                        4 nothing exercised or over a fifth skipped, 5 a known failure is stale.")]
+pub struct Cli {
+    /// What to do instead of serving or checking.
+    #[command(subcommand)]
+    pub mode: Option<Mode>,
+    /// Run cases against the upstream, report, exit.
+    #[arg(long)]
+    pub check: bool,
+    /// The server to ask, with or without /v1; the bundled engine where absent.
+    #[arg(long, value_name = "URL")]
+    pub upstream: Option<Root>,
+    /// Headers and keys for the upstream.
+    #[command(flatten)]
+    pub access: AccessArgs,
+    /// Where reports land.
+    #[arg(long, value_name = "DIR", default_value = "reports/latest")]
+    pub report: PathBuf,
+    /// Options of serving.
+    #[command(flatten)]
+    pub serve: ServeArgs,
+    /// Options of `--check`.
+    #[command(flatten)]
+    pub checks: CheckArgs,
+}
+
+/// What else the program does.
+#[derive(Debug, Subcommand)]
+pub enum Mode {
+    /// Send recordings again and judge: fixed, still failing, cannot.
+    Replay(ReplayArgs),
+    /// Today's rules over recorded bytes, without network.
+    Rejudge(RejudgeArgs),
+    /// Every plant and every decoy against the checker.
+    Plants(PlantsArgs),
+    /// The rules, or one of them explained.
+    Rules {
+        /// A rule's id.
+        id: Option<String>,
+    },
+    /// The bundled engine alone.
+    Engine(EngineArgs),
+}
+
+/// Headers and keys for the upstream, and patience with it.
+#[derive(Debug, Args)]
+pub struct AccessArgs {
+    /// A header to send with every request.
+    #[arg(long = "header", value_name = "NAME:VALUE")]
+    pub headers: Vec<String>,
+    /// The environment variable that holds the key, sent as a bearer token.
+    #[arg(long, value_name = "NAME")]
+    pub api_key_env: Option<String>,
+    /// Let keys go over plain http to another machine.
+    #[arg(long)]
+    pub allow_plain_http: bool,
+    /// Seconds without a byte after which an exchange is given up; a whole reply gets four times as long.
+    #[arg(long, value_name = "S", default_value_t = 60.0)]
+    pub timeout: f64,
+}
+
+/// Options of serving.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The address to listen on.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", conflicts_with = "check")]
+    pub listen: SocketAddr,
+    /// Send the twin of each request too, also to an upstream that is not ours: every request is billed twice.
+    #[arg(long, conflicts_with = "check")]
+    pub shadow: bool,
+    /// Record every exchange in this folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "check")]
+    pub record: Option<PathBuf>,
+}
+
+/// Options of `--check`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of --check")]
+pub struct CheckArgs {
+    /// The model to ask; the upstream's first where absent.
+    #[arg(long, value_name = "NAME", requires = "check")]
+    pub model: Option<String>,
+    /// The profile of rules; found out where absent.
+    #[arg(long, value_name = "NAME", requires = "check")]
+    pub profile: Option<String>,
+    /// Case files, recorded outputs (.jsonl) or folders of them; the built-in cases where absent.
+    #[arg(long, value_name = "PATH", num_args = 1.., requires = "check")]
+    pub cases: Vec<PathBuf>,
+    /// Only cases of this suite; may be repeated.
+    #[arg(long = "suite", value_name = "NAME", requires = "check")]
+    pub suites: Vec<String>,
+    /// Only ids that match: `*` within a segment, `**` across, a plain id with its variants; may be repeated.
+    #[arg(long, value_name = "PATTERN", requires = "check")]
+    pub run: Vec<String>,
+    /// No ids that match; may be repeated.
+    #[arg(long, value_name = "PATTERN", requires = "check")]
+    pub skip: Vec<String>,
+    /// List what would be asked, and exit.
+    #[arg(long, requires = "check")]
+    pub list: bool,
+    /// Show a fault by its number, or what was skipped, or what follows another policy.
+    #[arg(long, value_name = "N|skipped|policy", requires = "check")]
+    pub show: Vec<Show>,
+    /// Only these dialects.
+    #[arg(long = "dialect", value_name = "NAME", num_args = 1.., value_parser = dialect, requires = "check")]
+    pub dialects: Vec<Dialect>,
+    /// Schedules of rounds: whole, special, a number, rand:SEED:MAX.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "check")]
+    pub rounds: Vec<Rounds>,
+    /// Cut every puppet case at every position.
+    #[arg(long, requires = "check")]
+    pub deep: bool,
+    /// Ask everything so often.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "check")]
+    pub repeat: usize,
+    /// Ask a busy server again so often.
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "check")]
+    pub retries: u32,
+    /// Entries under way at once; 1 for an upstream that is not proven.
+    #[arg(long, value_name = "N", requires = "check")]
+    pub jobs: Option<usize>,
+    /// One share of the cases, by a hash of the id.
+    #[arg(long, value_name = "I/N", requires = "check")]
+    pub shard: Option<Shard>,
+    /// Send at most so many requests; entries beyond are skipped.
+    #[arg(long, value_name = "N", requires = "check")]
+    pub max_requests: Option<usize>,
+    /// Known failures: they do not count, and one that no longer shows is told.
+    #[arg(long, value_name = "FILE", requires = "check")]
+    pub known_failing: Option<PathBuf>,
+    /// The least that makes the exit status 1.
+    #[arg(long, value_name = "LEVEL", default_value = "error", requires = "check")]
+    pub fail_on: FailOn,
+    /// How the result is printed.
+    #[arg(long, value_name = "FORMAT", default_value = "text", requires = "check")]
+    pub message_format: MessageFormat,
+    /// Print the result only.
+    #[arg(long, short, requires = "check")]
+    pub quiet: bool,
+}
+
+/// Options of `replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// Ids of failing entries of the last report, or folders of recordings.
+    #[arg(required = true, value_name = "ID|DIR")]
+    pub recordings: Vec<String>,
+    /// The server to ask, with or without /v1; the bundled engine where absent.
+    #[arg(long, value_name = "URL")]
+    pub upstream: Option<Root>,
+    /// Headers and keys for the upstream.
+    #[command(flatten)]
+    pub access: AccessArgs,
+    /// Where the report lies that ids refer to.
+    #[arg(long, value_name = "DIR", default_value = "reports/latest")]
+    pub report: PathBuf,
+}
+
+/// Options of `rejudge`.
+#[derive(Debug, Args)]
+pub struct RejudgeArgs {
+    /// Folders of recordings.
+    #[arg(value_name = "DIR", required_unless_present = "request")]
+    pub recordings: Vec<PathBuf>,
+    /// A request body, with --whole and --stream: a pair from anywhere.
+    #[arg(long, value_name = "FILE", requires_all = ["whole", "stream"], conflicts_with = "recordings")]
+    pub request: Option<PathBuf>,
+    /// The body of the whole reply.
+    #[arg(long, value_name = "FILE", requires = "request")]
+    pub whole: Option<PathBuf>,
+    /// The body of the streamed reply.
+    #[arg(long, value_name = "FILE", requires = "request")]
+    pub stream: Option<PathBuf>,
+    /// The profile of rules.
+    #[arg(long, value_name = "NAME", default_value = "openai")]
+    pub profile: String,
+}
+
+/// Options of `plants`.
+#[derive(Debug, Args)]
+pub struct PlantsArgs {
+    /// Write the matrix of plants and rules instead of holding it against the one that is there.
+    #[arg(long)]
+    pub update: bool,
+    /// The matrix.
+    #[arg(long, value_name = "FILE", default_value = "reports/plants.json")]
+    pub matrix: PathBuf,
+    /// Only plants and decoys whose name matches.
+    #[arg(long, value_name = "PATTERN")]
+    pub run: Vec<String>,
+    /// Entries under way at once.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// Options of `engine`.
+#[derive(Debug, Args)]
+pub struct EngineArgs {
+    /// The address to listen on.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
+    pub listen: SocketAddr,
+    /// Let requests switch on plants and decoys.
+    #[arg(long)]
+    pub plants: bool,
+}
+
+/// What makes the exit status 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Entries that fail by an error, or have no usable answer.
+    Error,
+    /// Warnings too.
+    Warn,
+    /// Entries that are suspect or unstable too.
+    Suspect,
+}
+
+/// How the result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// For people.
+    Text,
+    /// One JSON object, as in parity.json.
+    Json,
+}
+
+/// What to show besides the summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Show {
+    /// A fault, by its number from 1.
+    Fault(usize),
+    /// What was skipped, and why.
+    Skipped,
+    /// Replies that follow another policy.
+    Policy,
+}
+
+/// A word that is nothing to show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("write a number from 1, skipped or policy")]
+pub struct NothingToShow;
+
+fn dialect(text: &str) -> Result<Dialect, String> {
+    let known = || Dialect::ALL.map(Dialect::name).join(", ");
+    Dialect::from_name(text).ok_or_else(|| format!("write one of: {}", known()))
+}
+
+// === impl Show ===
+
+impl std::str::FromStr for Show {
+    type Err = NothingToShow;
+
+    fn from_str(text: &str) -> Result<Self, NothingToShow> {
+        match text {
+            "skipped" => Ok(Self::Skipped),
+            "policy" => Ok(Self::Policy),
+            number => number.parse().ok().filter(|n| *n > 0).map(Self::Fault).ok_or(NothingToShow),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_check_line_is_read() {
+        let cli = parse("tfproxy --check --upstream localhost:8000/v1 --rounds whole,3,rand:1:8 --cases a b --shard 1/2 --show 2 --show skipped").unwrap();
+        assert!(cli.check);
+        assert_eq!(cli.upstream.unwrap().to_string(), "http://localhost:8000");
+        assert_eq!(cli.checks.rounds, [Rounds::Whole, Rounds::Every(3), Rounds::Rand { seed: 1, max: 8 }]);
+        assert_eq!(cli.checks.cases, [PathBuf::from("a"), PathBuf::from("b")]);
+        assert_eq!(cli.checks.show, [Show::Fault(2), Show::Skipped]);
+    }
+
+    #[test]
+    fn options_of_one_mode_are_refused_in_another() {
+        for line in [
+            "tfproxy --suite glm",
+            "tfproxy --check --listen 127.0.0.1:1",
+            "tfproxy --check engine",
+            "tfproxy replay",
+            "tfproxy rejudge",
+            "tfproxy rejudge --request r.json --whole w.json",
+            "tfproxy rejudge d --request r.json --whole w.json --stream s.sse",
+            "tfproxy --check --rounds 0",
+            "tfproxy --check --dialect klingon",
+            "tfproxy --check --upstream http://me:secret@x",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+        for line in [
+            "tfproxy",
+            "tfproxy --upstream http://x --shadow --record d",
+            "tfproxy rejudge --request r.json --whole w.json --stream s.sse",
+            "tfproxy replay glm/a --upstream http://x",
+            "tfproxy engine --plants",
+            "tfproxy rules sse/recut",
+        ] {
+            assert!(parse(line).is_ok(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! The verdict on one entry, from what its exchanges came to. Pure, and all of it: no other place decides.
+//!
+//! In: [`Evidence`]. Out: a [`Verdict`] and, where it is no plain pass or fail, why. Bias: we would rather miss a fault
+//! than blame chance, so a difference in what was said is a fail only if both said it of equal tokens.
+
+use super::Verdict;
+use crate::{request::case::Need, rules::Severity};
+
+/// What an exchange came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// A 2xx reply that holds an answer.
+    Answered,
+    /// An error as the answer, by status or inside the stream.
+    Refused(String),
+    /// 429, 503 or 529, also after retries.
+    Busy(u16),
+    /// No usable answer: refused connection, hang, broken transport, a page of HTML.
+    Broken(String),
+}
+
+/// Something that was found, as far as the verdict cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weighed {
+    /// How bad.
+    pub severity: Severity,
+    /// What kind of statement it is.
+    pub kind: Kind,
+}
+
+/// What kind of statement a finding is, and what it takes to believe it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A rule broken inside one exchange. It needs no twin and no proof.
+    Breach,
+    /// Replies differ in shape, status, envelope or ids, which chance does not touch.
+    Structure,
+    /// Replies differ in what was said, or a reply is not what it should be, and the tokens are known.
+    Proven,
+    /// The same, and the tokens are not known to be equal.
+    Unproven,
+}
+
+/// Whether the replies show what the entry is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// All do.
+    Met,
+    /// None does, and token counts or ids that are alike in both modes say that the model did not say it.
+    Unsaid(Need),
+    /// None does, and nothing says what the model wrote.
+    Unknown(Need),
+    /// Some do and some do not.
+    Mixed(Need),
+}
+
+/// All that the verdict rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// What each exchange came to, in the order sent.
+    pub outcomes: Vec<Outcome>,
+    /// What was found.
+    pub found: Vec<Weighed>,
+    /// Where one mode disagrees with itself without proof of equal tokens.
+    pub unstable: Option<String>,
+    /// Whether an error is the right answer.
+    pub error: ErrorIs,
+    /// Whether the replies show what the entry is for.
+    pub needs: Needs,
+    /// Why the puppet did not say its text, alike in both modes, if it did not.
+    pub unsaid: Option<String>,
+    /// A response id that both modes share: a cache answered.
+    pub shared_id: Option<String>,
+}
+
+/// What an error as the answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorIs {
+    /// The right answer.
+    Expected,
+    /// No answer.
+    Unexpected,
+}
+
+type Said = (Verdict, Option<String>);
+
+/// The verdict, and why.
+pub fn verdict(evidence: &Evidence) -> Said {
+    if let Some(why) = evidence.broken() {
+        return (Verdict::Error, Some(why));
+    }
+    if let Some(status) = evidence.busy() {
+        return (Verdict::Inconclusive, Some(format!("status {status}, also after retries")));
+    }
+    if let Some(where_) = &evidence.unstable {
+        return (Verdict::Unstable, Some(where_.clone()));
+    }
+    if evidence.is_refused() && evidence.error == ErrorIs::Unexpected {
+        return evidence.refused_alike();
+    }
+    if evidence.has(Kind::Breach) || evidence.has(Kind::Structure) || evidence.has(Kind::Proven) {
+        return (Verdict::Fail, None);
+    }
+    if evidence.has(Kind::Unproven) {
+        return (Verdict::Suspect, Some("the replies differ; equal tokens are not proven".to_owned()));
+    }
+    evidence.exercised()
+}
+
+// === impl Evidence ===
+
+impl Evidence {
+    fn broken(&self) -> Option<String> {
+        if self.outcomes.is_empty() {
+            return Some("nothing was sent".to_owned());
+        }
+        self.outcomes.iter().find_map(|o| if let Outcome::Broken(why) = o { Some(why.clone()) } else { None })
+    }
+
+    fn busy(&self) -> Option<u16> {
+        self.outcomes.iter().find_map(|o| if let Outcome::Busy(status) = o { Some(*status) } else { None })
+    }
+
+    fn is_refused(&self) -> bool {
+        self.outcomes.iter().all(|o| matches!(o, Outcome::Refused(_)))
+    }
+
+    /// Refused in both modes: a difference between the refusals is a fail, else nobody answered.
+    fn refused_alike(&self) -> Said {
+        if self.has(Kind::Structure) {
+            return (Verdict::Fail, None);
+        }
+        let why =
+            self.outcomes.first().map(|o| if let Outcome::Refused(why) = o { why.as_str() } else { "" });
+        (Verdict::Error, Some(format!("refused alike in both modes: {}", why.unwrap_or_default())))
+    }
+
+    /// Nothing is wrong; whether enough came to say that it is right.
+    fn exercised(&self) -> Said {
+        if let Some(why) = &self.unsaid {
+            return (Verdict::Skipped, Some(why.clone()));
+        }
+        if let Some(id) = &self.shared_id {
+            return (
+                Verdict::Suspect,
+                Some(format!("both modes share the response id {id}: a cache answered")),
+            );
+        }
+        match self.needs {
+            Needs::Met => (Verdict::Pass, None),
+            Needs::Unsaid(need) => (
+                Verdict::Skipped,
+                Some(format!("needs {}; the model says none, alike in both modes", words(need))),
+            ),
+            Needs::Unknown(need) => {
+                let why = format!("needs {}; no reply shows it, and no token count says why", words(need));
+                (Verdict::Suspect, Some(why))
+            }
+            Needs::Mixed(need) => {
+                (Verdict::Suspect, Some(format!("needs {}; only some replies show it", words(need))))
+            }
+        }
+    }
+
+    /// Whether there is something of a kind that is bad enough: errors, and among differences warnings too, since a
+    /// pass means that there is no difference.
+    fn has(&self, kind: Kind) -> bool {
+        let least = if kind == Kind::Breach { Severity::Error } else { Severity::Warn };
+        self.found.iter().any(|found| found.kind == kind && found.severity >= least)
+    }
+}
+
+/// A need, in words that fit after "needs".
+fn words(need: Need) -> &'static str {
+    match need {
+        Need::Call => "a call",
+        Need::Calls => "two calls",
+        Need::Reasoning => "reasoning",
+        Need::Length => "finish length",
+        Need::Text => "content",
+        Need::Error => "an error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Outcome::{Answered, Broken, Busy, Refused};
+    use Severity::{Error, Info, Warn};
+
+    fn refused() -> Outcome {
+        Refused("status 400".to_owned())
+    }
+
+    /// Two answers that agree and show what was needed.
+    fn two() -> Evidence {
+        Evidence {
+            outcomes: vec![Answered, Answered],
+            found: Vec::new(),
+            unstable: None,
+            error: ErrorIs::Unexpected,
+            needs: Needs::Met,
+            unsaid: None,
+            shared_id: None,
+        }
+    }
+
+    fn found(severity: Severity, kind: Kind) -> Evidence {
+        Evidence { found: vec![Weighed { severity, kind }], ..two() }
+    }
+
+    fn outcomes(outcomes: &[Outcome]) -> Evidence {
+        Evidence { outcomes: outcomes.to_vec(), ..two() }
+    }
+
+    fn check(evidence: &Evidence, expect: Verdict) {
+        assert_eq!(verdict(evidence).0, expect, "{evidence:?}");
+    }
+
+    #[test]
+    fn two_answers_that_agree_pass() {
+        check(&two(), Verdict::Pass);
+        check(&found(Info, Kind::Proven), Verdict::Pass);
+        check(&found(Warn, Kind::Breach), Verdict::Pass);
+    }
+
+    #[test]
+    fn content_fails_on_proof_only() {
+        check(&found(Error, Kind::Proven), Verdict::Fail);
+        check(&found(Warn, Kind::Proven), Verdict::Fail);
+        check(&found(Error, Kind::Unproven), Verdict::Suspect);
+        check(&found(Warn, Kind::Unproven), Verdict::Suspect);
+    }
+
+    #[test]
+    fn structure_fails_without_proof() {
+        check(&found(Error, Kind::Breach), Verdict::Fail);
+        check(&found(Error, Kind::Structure), Verdict::Fail);
+        let mut both = found(Error, Kind::Unproven);
+        both.found.push(Weighed { severity: Error, kind: Kind::Structure });
+        check(&both, Verdict::Fail);
+    }
+
+    #[test]
+    fn a_mode_that_disagrees_with_itself_is_unstable_whatever_else_is_found() {
+        let unstable = Some("content".to_owned());
+        check(&Evidence { unstable: unstable.clone(), ..found(Error, Kind::Unproven) }, Verdict::Unstable);
+        check(&Evidence { unstable, ..found(Error, Kind::Breach) }, Verdict::Unstable);
+    }
+
+    #[test]
+    fn no_usable_answer_is_an_error() {
+        let hang = Broken("hang".to_owned());
+        check(&outcomes(&[]), Verdict::Error);
+        check(&outcomes(&[Answered, hang.clone()]), Verdict::Error);
+        check(&outcomes(&[Busy(429), hang]), Verdict::Error);
+        check(&outcomes(&[refused(), refused()]), Verdict::Error);
+    }
+
+    #[test]
+    fn refusals_that_differ_fail() {
+        check(
+            &Evidence { outcomes: vec![refused(), refused()], ..found(Error, Kind::Structure) },
+            Verdict::Fail,
+        );
+        check(
+            &Evidence { outcomes: vec![refused(), Answered], ..found(Error, Kind::Structure) },
+            Verdict::Fail,
+        );
+        // A server that wraps its refusals oddly has still refused.
+        check(
+            &Evidence { outcomes: vec![refused(), refused()], ..found(Error, Kind::Breach) },
+            Verdict::Error,
+        );
+    }
+
+    #[test]
+    fn equal_errors_pass_where_an_error_is_right() {
+        let expected = |outcomes, found| Evidence { outcomes, found, error: ErrorIs::Expected, ..two() };
+        check(&expected(vec![refused(), refused()], Vec::new()), Verdict::Pass);
+        let worse = vec![Weighed { severity: Error, kind: Kind::Structure }];
+        check(&expected(vec![refused(), refused()], worse), Verdict::Fail);
+    }
+
+    #[test]
+    fn a_busy_server_is_inconclusive() {
+        check(&outcomes(&[Answered, Busy(503)]), Verdict::Inconclusive);
+        check(
+            &Evidence { outcomes: vec![Busy(429)], ..found(Error, Kind::Structure) },
+            Verdict::Inconclusive,
+        );
+    }
+
+    #[test]
+    fn unmet_needs_are_skipped_on_token_evidence_only() {
+        check(&Evidence { needs: Needs::Unsaid(Need::Call), ..two() }, Verdict::Skipped);
+        check(&Evidence { needs: Needs::Unknown(Need::Call), ..two() }, Verdict::Suspect);
+        check(&Evidence { needs: Needs::Mixed(Need::Call), ..two() }, Verdict::Suspect);
+        check(&Evidence { unsaid: Some("9 of 12 tokens".to_owned()), ..two() }, Verdict::Skipped);
+    }
+
+    #[test]
+    fn a_difference_outweighs_an_unmet_need() {
+        check(&Evidence { needs: Needs::Mixed(Need::Call), ..found(Error, Kind::Proven) }, Verdict::Fail);
+        check(
+            &Evidence { needs: Needs::Unsaid(Need::Call), ..found(Error, Kind::Unproven) },
+            Verdict::Suspect,
+        );
+        check(&Evidence { unsaid: Some(String::new()), ..found(Error, Kind::Breach) }, Verdict::Fail);
+    }
+
+    #[test]
+    fn a_cache_that_answers_both_modes_proves_nothing() {
+        check(&Evidence { shared_id: Some("x".to_owned()), ..two() }, Verdict::Suspect);
+    }
+}

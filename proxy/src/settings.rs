@@ -1,0 +1,290 @@
+//! The command line, checked: what every mode runs with. The one place that reads the environment.
+//!
+//! In: [`Cli`]. Out: a [`Task`], or what is wrong with the settings.
+
+use crate::{
+    cli::{
+        AccessArgs, CheckArgs, Cli, EngineArgs, FailOn, MessageFormat, Mode, PlantsArgs, RejudgeArgs, Show,
+    },
+    exchange::{
+        Credentials, Limits, Root,
+        credentials::{BadCredentials, PlainHttp},
+    },
+    plan::{Depth, Rounds},
+    request::{
+        Dialect,
+        select::{Pattern, Selection},
+    },
+};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+/// What to do, with all that it takes.
+#[derive(Debug)]
+pub enum Task {
+    /// Stand in front of a server.
+    Serve(ServeSettings),
+    /// Run cases.
+    Check(Box<CheckSettings>),
+    /// Send recordings again.
+    Replay(ReplaySettings),
+    /// Judge recorded bytes.
+    Rejudge(RejudgeArgs),
+    /// Try the checker on plants.
+    Plants(PlantsArgs),
+    /// Explain rules.
+    Rules(Option<String>),
+    /// Serve the bundled engine.
+    Engine(EngineArgs),
+}
+
+/// How an upstream is reached.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// Where it is; the bundled engine where `None`.
+    pub root: Option<Root>,
+    /// What to send along.
+    pub credentials: Credentials,
+    /// How long things may take.
+    pub limits: Limits,
+}
+
+/// Settings of serving.
+#[derive(Debug, Clone)]
+pub struct ServeSettings {
+    /// The address to listen on.
+    pub listen: SocketAddr,
+    /// The server behind.
+    pub access: Access,
+    /// Whether the twin is sent to a server that is not ours.
+    pub shadow: Shadow,
+    /// Where exchanges are recorded.
+    pub record: Option<PathBuf>,
+    /// Where reports land.
+    pub report: PathBuf,
+}
+
+/// Whether the twin of a request is sent to a server that is not ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shadow {
+    /// It is; every request is billed twice.
+    Sent,
+    /// It is not.
+    Off,
+}
+
+/// Settings of `--check`.
+#[derive(Debug, Clone)]
+pub struct CheckSettings {
+    /// The server to ask.
+    pub access: Access,
+    /// The model to ask.
+    pub model: Option<String>,
+    /// The profile of rules.
+    pub profile: Option<String>,
+    /// Files and folders of cases; the built-in ones where empty.
+    pub cases: Vec<PathBuf>,
+    /// Which of them.
+    pub selection: Selection,
+    /// In which dialects.
+    pub dialects: Vec<Dialect>,
+    /// At which rounds.
+    pub rounds: Vec<Rounds>,
+    /// With how many cuts.
+    pub depth: Depth,
+    /// How often.
+    pub repeat: usize,
+    /// How often a busy server is asked again.
+    pub retries: u32,
+    /// How many entries at once.
+    pub jobs: Option<usize>,
+    /// How many requests at most.
+    pub max_requests: Option<usize>,
+    /// What is known to fail.
+    pub known_failing: Option<PathBuf>,
+    /// What makes the exit status 1.
+    pub fail_on: FailOn,
+    /// Where reports land.
+    pub report: PathBuf,
+    /// How the result is printed.
+    pub format: MessageFormat,
+    /// Whether to run, or to list what would run.
+    pub act: Act,
+    /// What to show besides the summary.
+    pub show: Vec<Show>,
+    /// How much is said while it runs.
+    pub noise: Noise,
+}
+
+/// Whether to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// Ask and judge.
+    Run,
+    /// List what would be asked.
+    List,
+}
+
+/// How much is said while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noise {
+    /// Progress, on a terminal.
+    Progress,
+    /// Nothing but the result.
+    Quiet,
+}
+
+/// Settings of `replay`.
+#[derive(Debug, Clone)]
+pub struct ReplaySettings {
+    /// Ids of entries, or folders.
+    pub recordings: Vec<String>,
+    /// The server to ask.
+    pub access: Access,
+    /// Where the report lies that ids refer to.
+    pub report: PathBuf,
+}
+
+/// Settings that cannot be.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSettings {
+    /// A key was named that is not there.
+    #[error("the environment variable {0} of --api-key-env is not set, or empty")]
+    NoKey(String),
+    /// A header or key that cannot be sent.
+    #[error(transparent)]
+    Credentials(#[from] BadCredentials),
+    /// No time at all, or no number.
+    #[error("--timeout should be a number of seconds above 0 and at most 86400")]
+    Timeout,
+    /// A count that has to be at least 1.
+    #[error("--{0} should be at least 1")]
+    Zero(&'static str),
+}
+
+/// Checks the command line; `environment` gives the value of a variable.
+pub fn settle(cli: Cli, environment: impl Fn(&str) -> Option<String>) -> Result<Task, BadSettings> {
+    match cli.mode {
+        Some(Mode::Replay(args)) => Ok(Task::Replay(ReplaySettings {
+            access: access(args.upstream, &args.access, environment)?,
+            recordings: args.recordings,
+            report: args.report,
+        })),
+        Some(Mode::Rejudge(args)) => Ok(Task::Rejudge(args)),
+        Some(Mode::Plants(args)) => Ok(Task::Plants(args)),
+        Some(Mode::Rules { id }) => Ok(Task::Rules(id)),
+        Some(Mode::Engine(args)) => Ok(Task::Engine(args)),
+        None => {
+            let access = access(cli.upstream, &cli.access, environment)?;
+            if cli.check {
+                return Ok(Task::Check(Box::new(check(cli.checks, access, cli.report)?)));
+            }
+            let shadow = if cli.serve.shadow { Shadow::Sent } else { Shadow::Off };
+            let (listen, record) = (cli.serve.listen, cli.serve.record);
+            Ok(Task::Serve(ServeSettings { listen, access, shadow, record, report: cli.report }))
+        }
+    }
+}
+
+/// The value of an environment variable, if it is set and is text.
+#[expect(clippy::disallowed_methods, reason = "this is the place")]
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn access(
+    root: Option<Root>,
+    args: &AccessArgs,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Access, BadSettings> {
+    let mut credentials = Credentials::default();
+    for header in &args.headers {
+        credentials.add(header)?;
+    }
+    if let Some(name) = &args.api_key_env {
+        let key = environment(name).filter(|key| !key.trim().is_empty());
+        credentials.add_key(&key.ok_or_else(|| BadSettings::NoKey(name.clone()))?)?;
+    }
+    let plain = if args.allow_plain_http { PlainHttp::Allowed } else { PlainHttp::Refused };
+    if let Some(root) = &root {
+        credentials.check(root, plain)?;
+    }
+    Ok(Access { root, credentials, limits: limits(args.timeout)? })
+}
+
+fn limits(seconds: f64) -> Result<Limits, BadSettings> {
+    let is_sane = seconds > 0.0 && seconds <= 86_400.0;
+    if is_sane { Ok(Limits::of(Duration::from_secs_f64(seconds))) } else { Err(BadSettings::Timeout) }
+}
+
+fn check(args: CheckArgs, access: Access, report: PathBuf) -> Result<CheckSettings, BadSettings> {
+    let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
+    if args.repeat == 0 {
+        return Err(BadSettings::Zero("repeat"));
+    }
+    if args.jobs == Some(0) {
+        return Err(BadSettings::Zero("jobs"));
+    }
+    Ok(CheckSettings {
+        access,
+        model: args.model,
+        profile: args.profile,
+        cases: args.cases,
+        selection: Selection {
+            run: patterns(&args.run),
+            skip: patterns(&args.skip),
+            suites: args.suites,
+            shard: args.shard,
+        },
+        dialects: if args.dialects.is_empty() { Dialect::ALL.to_vec() } else { args.dialects },
+        rounds: if args.rounds.is_empty() { Rounds::DEFAULT.to_vec() } else { args.rounds },
+        depth: if args.deep { Depth::Deep } else { Depth::Seeded },
+        repeat: args.repeat,
+        retries: args.retries,
+        jobs: args.jobs,
+        max_requests: args.max_requests,
+        known_failing: args.known_failing,
+        fail_on: args.fail_on,
+        report,
+        format: args.message_format,
+        act: if args.list { Act::List } else { Act::Run },
+        show: args.show,
+        noise: if args.quiet { Noise::Quiet } else { Noise::Progress },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn task(line: &str) -> Result<Task, BadSettings> {
+        let environment = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
+        settle(Cli::try_parse_from(line.split(' ')).unwrap(), environment)
+    }
+
+    #[test]
+    fn a_key_comes_from_the_named_variable_and_prints_nowhere() {
+        let task = task("tfproxy --check --upstream https://x --api-key-env KEY").unwrap();
+        assert!(!format!("{task:?}").contains("s3cret"));
+        let Task::Check(check) = task else { panic!("no check") };
+        assert_eq!(check.access.credentials.headers()["authorization"], "Bearer s3cret");
+    }
+
+    #[test]
+    fn settings_that_cannot_be_are_told() {
+        for (line, expect) in [
+            ("tfproxy --check --api-key-env NONE", BadSettings::NoKey("NONE".to_owned())),
+            ("tfproxy --check --timeout 0", BadSettings::Timeout),
+            ("tfproxy --check --timeout NaN", BadSettings::Timeout),
+            ("tfproxy --check --repeat 0", BadSettings::Zero("repeat")),
+            ("tfproxy --check --jobs 0", BadSettings::Zero("jobs")),
+            (
+                "tfproxy --upstream http://10.0.0.1 --api-key-env KEY",
+                BadSettings::Credentials(BadCredentials::Plain("http://10.0.0.1".to_owned())),
+            ),
+        ] {
+            assert_eq!(task(line).unwrap_err(), expect, "{line}");
+        }
+        assert!(task("tfproxy --upstream http://10.0.0.1 --api-key-env KEY --allow-plain-http").is_ok());
+    }
+}
