@@ -59,31 +59,37 @@ impl Example {
     }
 
     /// Asked by this body.
+    #[must_use]
     pub const fn asking(self, request: &'static str) -> Self {
         Self { request, ..self }
     }
 
     /// Answered with this status.
+    #[must_use]
     pub const fn status(self, status: u16) -> Self {
         Self { status, ..self }
     }
 
     /// Labelled so.
+    #[must_use]
     pub const fn content_type(self, content_type: &'static str) -> Self {
         Self { content_type, ..self }
     }
 
     /// With these headers too.
+    #[must_use]
     pub const fn headers(self, headers: &'static [(&'static str, &'static str)]) -> Self {
         Self { headers, ..self }
     }
 
     /// Ended so.
+    #[must_use]
     pub const fn end(self, end: fn() -> End) -> Self {
         Self { end, ..self }
     }
 
     /// Arrived in these slices, (bytes, microseconds) each, and ended then.
+    #[must_use]
     pub const fn arriving(self, slices: &'static [(usize, u64)], ended: u64) -> Self {
         Self { slices, ended, ..self }
     }

@@ -59,7 +59,7 @@ impl<'a> Found<'a> {
         }
         let Some(severity) = profile.severity(self.rule.id, self.rule.severity) else { return Vec::new() };
         if let Some(last) = self.breaches.last_mut().filter(|_| self.count > MAX_BREACHES) {
-            last.found += &format!(" ({} in all)", self.count);
+            last.found = format!("{} ({} in all)", last.found, self.count);
         }
         for breach in &mut self.breaches {
             breach.severity = severity;

@@ -44,6 +44,7 @@ pub static RULES: &[Rule] = &[
     ERROR_STATUS_SSE,
     CHUNKED_TRUNCATED,
     LENGTH_SHORT,
+    H2_RESET,
     CLOSE_DELIMITED,
     TRUNCATED_AFTER_TERMINAL,
     BUFFERED_STREAM,
@@ -230,6 +231,19 @@ const LENGTH_SHORT: Rule = Rule {
     bad: &[super::Example::whole(r#"{"error":{"message"#)
         .headers(&[("content-length", "26")])
         .end(|| End::Cut("connection closed".into()))],
+};
+
+const H2_RESET: Rule = Rule {
+    id: "http/h2-reset",
+    severity: Severity::Error,
+    sentence: "A body whose end only the transport marks, as in HTTP/2, is not ended by a reset.",
+    source: "RFC 9113, stream states",
+    check: |digest, found| {
+        let framed = ["transfer-encoding", "content-length"];
+        cut(digest, |head| framed.iter().all(|name| head.header(name).is_none()), found);
+    },
+    good: &[stream!(finish!("stop"), done!())],
+    bad: &[stream!(delta!(r#"{"content":"Hi"}"#)).end(|| End::Cut("stream reset".into()))],
 };
 
 const CLOSE_DELIMITED: Rule = Rule {

@@ -2,7 +2,7 @@
 
 use crate::rules::{
     Digest, Example, Found, Rule, Severity,
-    digest::{Chunk, given, text},
+    digest::{Chunk, Delta, given, text},
     found::Shown,
 };
 use serde_json::Value;
@@ -195,7 +195,7 @@ const OBFUSCATION: Rule = Rule {
 };
 
 fn speaks(digest: &Digest<'_>, chunk: &Chunk<'_>) -> bool {
-    digest.deltas.get(chunk.deltas.clone()).is_some_and(|deltas| deltas.iter().any(|delta| delta.speaks()))
+    digest.deltas.get(chunk.deltas.clone()).is_some_and(|deltas| deltas.iter().any(Delta::speaks))
 }
 
 fn missing(chunk: &Chunk<'_>, found: &mut Found<'_>) {

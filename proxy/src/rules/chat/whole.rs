@@ -55,7 +55,7 @@ const MESSAGE_MISSING: Rule = Rule {
             match delta.message {
                 Some(message) if !message.is_object() => found.event(delta.event, path, Shown(message)),
                 Some(_) if text(delta.role) != "assistant" => {
-                    found.event(delta.event, path, "another role, or none")
+                    found.event(delta.event, path, "another role, or none");
                 }
                 Some(_) => {}
                 None => found.event(delta.event, path, "no message"),

@@ -68,7 +68,7 @@ struct Slots {
 
 // === impl Digest ===
 
-impl<'a> Digest<'a> {
+impl Digest<'_> {
     /// Groups what was read.
     pub(super) fn group(&mut self) {
         let mut numbers = HashMap::new();
@@ -178,7 +178,8 @@ impl<'a> Call<'a> {
         let other_id = !id.is_empty() && self.id.is_some_and(|own| own != id);
         let other_name = self.name.is_some_and(|own| own != name);
         let same_id = !id.is_empty() && !other_id;
-        name.is_empty() || !(other_id || (other_name && !same_id && !self.arguments.is_empty()))
+        let begins = other_id || (other_name && !same_id && !self.arguments.is_empty());
+        name.is_empty() || !begins
     }
 
     fn take(&mut self, at: usize, fragment: &Fragment<'a>) {
