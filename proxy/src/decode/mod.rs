@@ -15,7 +15,7 @@ pub mod whatwg;
 mod whole;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use recut::{Cut, recut, same_events};
 

@@ -195,8 +195,8 @@ fn json_anomalies_have_offsets_in_the_body() {
         &[(22, 25, DuplicateKey("/a".into())), (27, 33, LoneSurrogate)],
     );
     check("data: \"\u{2028}\"\n\n", &[(0, 13, None, "\"\u{2028}\"")], &[(7, 10, RawLineSeparator)]);
-    let deep = format!("data: {}\n\n", "[".repeat(200));
-    check(&deep, &[(0, 208, None, &deep[6..206])], &[(134, 206, TooDeep)]);
+    let deep = "[".repeat(200);
+    check(format!("data: {deep}\n\n"), &[(0, 208, None, &deep)], &[(134, 206, TooDeep)]);
 }
 
 #[test]

@@ -105,8 +105,7 @@ fn name_of(event: &Event) -> Option<&str> {
 fn last_may_be_dropped(decoded: &Decoded) -> bool {
     let Some(last) = decoded.events.last() else { return false };
     decoded.anomalies.iter().any(|a| match a.kind {
-        AnomalyKind::UnterminatedEvent => a.span.end == last.span.end,
-        AnomalyKind::CarriageReturn => a.span.end == last.span.end,
+        AnomalyKind::UnterminatedEvent | AnomalyKind::CarriageReturn => a.span.end == last.span.end,
         AnomalyKind::More { .. } => true,
         _ => false,
     })

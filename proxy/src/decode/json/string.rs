@@ -26,8 +26,8 @@ impl<'a> Reader<'a> {
             return Err(Stop::Expected(self.bytes.len(), "a closing quote"));
         };
         let run = rest.get(..len).unwrap_or_default();
-        // Folded without an early exit, so that the compiler can look at many bytes at once.
-        if run.iter().fold(false, |any, b| any | (*b < 0x20)) {
+        // The least byte, not a search: without an early exit the compiler can look at many bytes at once.
+        if run.iter().min().is_some_and(|least| *least < 0x20) {
             let at = run.iter().position(|b| *b < 0x20).unwrap_or_default();
             return Err(Stop::Expected(self.at + at, "an escape instead of a control character"));
         }

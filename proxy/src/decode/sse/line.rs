@@ -92,12 +92,11 @@ impl Line {
     /// Notes what is odd about the line, which lies at `span`.
     pub fn note(&self, span: Span, tally: &mut Tally) {
         match self.what {
-            What::Blank => {}
             What::Comment => tally.note(span, AnomalyKind::Comment),
             What::Field(Field::Data) if !self.space && self.value > 0 => {
                 tally.note(span, AnomalyKind::DataWithoutSpace);
             }
-            What::Field(Field::Data | Field::Event) => {}
+            What::Blank | What::Field(Field::Data | Field::Event) => {}
             What::Field(Field::Id) if self.nul => tally.note(span, AnomalyKind::IdWithNul),
             What::Field(Field::Id) => tally.note(span, AnomalyKind::IdField),
             What::Field(Field::Retry) => self.note_retry(span, tally),
