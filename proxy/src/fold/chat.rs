@@ -125,7 +125,7 @@ fn reasoning_of(delta: &Value) -> Option<(&'static str, &str)> {
 
 impl Stream<'_> {
     fn read(&mut self, decoded: &Decoded) -> Result<(), Crash> {
-        let reach = Reach::of(decoded, &self.lens.bytes);
+        let reach = Reach::of(decoded, self.lens.bytes);
         for (at, event) in decoded.events.iter().enumerate().skip(reach.skipped) {
             if let Some(why) = reach.raises_before(event.span.end) {
                 return Err(self.lens.crash(why, Some(at)));

@@ -17,7 +17,7 @@ pub(super) struct Reach {
 // === impl Reach ===
 
 impl Reach {
-    pub fn of(decoded: &Decoded, bytes: &Bytes) -> Self {
+    pub fn of(decoded: &Decoded, bytes: Bytes) -> Self {
         let anomalies = decoded.anomalies.as_slice();
         let mark = anomalies.iter().any(|a| a.kind == AnomalyKind::LeadingBom);
         let end = readable_end(anomalies, bytes);
@@ -34,7 +34,7 @@ impl Reach {
     }
 }
 
-fn readable_end(anomalies: &[Anomaly], bytes: &Bytes) -> usize {
+fn readable_end(anomalies: &[Anomaly], bytes: Bytes) -> usize {
     let lost = anomalies.iter().find(|anomaly| match anomaly.kind {
         AnomalyKind::CarriageReturn => bytes.bare_cr.skips(),
         AnomalyKind::UnterminatedEvent => bytes.unterminated.skips(),
@@ -43,7 +43,7 @@ fn readable_end(anomalies: &[Anomaly], bytes: &Bytes) -> usize {
     lost.map_or(usize::MAX, |anomaly| anomaly.span.start)
 }
 
-fn reaction(anomaly: &Anomaly, all: &[Anomaly], bytes: &Bytes) -> Option<(Does, &'static str)> {
+fn reaction(anomaly: &Anomaly, all: &[Anomaly], bytes: Bytes) -> Option<(Does, &'static str)> {
     match anomaly.kind {
         AnomalyKind::InvalidUtf8 => Some((bytes.invalid_utf8, "bytes that are not UTF-8")),
         AnomalyKind::NonFiniteNumber => Some((bytes.non_finite, "NaN or Infinity")),

@@ -14,8 +14,8 @@ const CHAT: Dialect = Dialect::OpenaiChat;
 
 /// A stream of these chunks, with the sentinel.
 fn chunks(chunks: &[&str]) -> String {
-    let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-    events + "data: [DONE]\n\n"
+    let events = chunks.iter().chain(&["[DONE]"]).flat_map(|chunk| ["data: ", *chunk, "\n\n"]);
+    events.collect()
 }
 
 /// A stream of these deltas of choice 0, then a finish.
