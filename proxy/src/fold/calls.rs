@@ -9,7 +9,7 @@ use super::{
 use serde_json::Value;
 use std::{borrow::Cow, collections::HashMap};
 
-/// The most empty calls that a lens fills a gap with; a client would try for ever.
+/// The index up to which a lens fills gaps with empty calls; a client would try for ever.
 const MAX_PADDING: i64 = 128;
 
 /// The calls of a stream so far; they stand among the other parts of the reply.
@@ -118,7 +118,7 @@ impl<'a> Assembly<'a> {
                 return Err(self.lens.crash("a gap in the tool call indexes", Some(fragment.event)));
             }
             Gap::Pads => {
-                for missing in self.count..index.min(self.count + MAX_PADDING) {
+                for missing in self.count..index.min(MAX_PADDING) {
                     self.open(parts, Some(missing), fragment.event);
                 }
             }

@@ -150,8 +150,7 @@ impl<'a> Reader<'a> {
             let _ = self.take(b'+') || self.take(b'-');
             self.digits()?;
         }
-        let text = utf8::lossy(self.bytes.get(start..self.at).unwrap_or_default());
-        Ok(text.parse::<Number>().map_or(Value::String(text), Value::Number))
+        Ok(number(self.bytes.get(start..self.at).unwrap_or_default()))
     }
 
     fn digits(&mut self) -> Result<(), Stop> {
@@ -227,4 +226,16 @@ impl<'a> Reader<'a> {
         }
         out
     }
+}
+
+/// A number of valid spelling, digit for digit.
+fn number(text: &[u8]) -> Value {
+    /// Digits that surely fit, so that plain counts need no second reading.
+    const PLAIN: usize = 18;
+    if text.len() <= PLAIN && text.iter().all(u8::is_ascii_digit) {
+        let count = text.iter().fold(0u64, |count, digit| count * 10 + u64::from(digit - b'0'));
+        return Value::Number(count.into());
+    }
+    let text = utf8::lossy(text);
+    text.parse::<Number>().map_or(Value::String(text), Value::Number)
 }

@@ -41,8 +41,10 @@ fn indexes() {
     check(&[&one, &zero], [GAP, "f#b@0({) f#a@1({) =stop", "f#b@0({) f#a@1({) =stop"]);
     let negative = REST.replace("\"index\":0", "\"index\":-1");
     check(&[HEAD, &negative], ["f#a@0({}) =stop", "! a negative tool call index", "f#a@0({}) =stop"]);
-    let huge = HEAD.replace("\"index\":0", "\"index\":9000000000000000000");
-    let decoded = decode::recut(deltas(&[&huge]).as_bytes(), decode::Cut::Every(64));
+    let huge = |n: i64| HEAD.replace("\"index\":0", &format!("\"index\":{}", i64::MAX - 2 * n));
+    let all: Vec<String> = (0..50).map(huge).collect();
+    let stream = deltas(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    let decoded = decode::recut(stream.as_bytes(), decode::Cut::Every(64));
     assert!(fold(CHAT, Some(200), &decoded, &Lens::OPENAI_GO).parts.len() < 200);
 }
 
