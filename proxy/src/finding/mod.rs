@@ -2,6 +2,8 @@
 
 use crate::{compare::Kind, decode::Span, rules::Severity};
 
+pub mod coverage;
+
 /// One broken rule or one difference, with the place and the two values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
