@@ -103,8 +103,8 @@ fn push_runs(line: &mut String, left: &str, right: &str) {
         };
         match run.tag {
             ChangeTag::Equal => line.push_str(&text),
-            ChangeTag::Delete => *line += &format!("[-{text}-]"),
-            ChangeTag::Insert => *line += &format!("{{+{text}+}}"),
+            ChangeTag::Delete => line.extend(["[-", &text, "-]"]),
+            ChangeTag::Insert => line.extend(["{+", &text, "+}"]),
         }
     }
     let cut = left_seen.len() < left.len() || right_seen.len() < right.len() || runs.len() > RUNS_MAX;

@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn kinds_are_told_apart() {
         let check = |left: &str, right: &str, expect: Kind| {
-            assert_eq!(classify(left, right), expect, "{left:?} {right:?}")
+            assert_eq!(classify(left, right), expect, "{left:?} {right:?}");
         };
         check("text\n", "text", Kind::Whitespace);
         check("a b", "ab\n", Kind::Whitespace);

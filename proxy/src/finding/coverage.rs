@@ -124,7 +124,7 @@ impl Coverage {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Condition::*, *};
     use serde_json::json;
 
     #[test]
@@ -134,7 +134,6 @@ mod tests {
             coverage.note_reply(&reply);
             assert_eq!(coverage.met.into_iter().collect::<Vec<_>>(), expect, "{reply}");
         };
-        use Condition::*;
         check(Value::Null, &[]);
         check(json!({"content": "", "reasoning": null, "tool_calls": [], "finish": "stop"}), &[]);
         check(json!({"content": "é", "reasoning": "r"}), &[Reasoning, Content, Unicode]);
@@ -149,7 +148,9 @@ mod tests {
         assert_eq!(of_request(&asked, Some("stop")), [Condition::StopString, Condition::Choices]);
         assert_eq!(of_request(&asked, Some("length")), [Condition::Choices]);
         let mut coverage = Coverage::default();
-        Condition::ALL.into_iter().for_each(|c| coverage.note(c));
+        for condition in Condition::ALL {
+            coverage.note(condition);
+        }
         assert_eq!(coverage.missing(), []);
     }
 }
