@@ -11,6 +11,8 @@ use crate::fold::{
 
 /// Calls that one value describes; more are counted only.
 const DESCRIBED: usize = 4;
+/// Calls without a partner that are looked for elsewhere: each is a search through all content.
+const SEARCHED: usize = 8;
 /// Characters of arguments or content in the description of a reply's calls.
 const DESCRIBED_TEXT: usize = 60;
 
@@ -65,7 +67,8 @@ fn count_differs(left: &Reply, right: &Reply, a: &[&Call], b: &[&Call], pairing:
     let (content_a, content_b) = (left.content(), right.content());
     let lost = a.len() > b.len();
     let (longer, own, other) = if lost { (a, &content_a, &content_b) } else { (b, &content_b, &content_a) };
-    let alone: Vec<&Call> = pairing.alone.iter().filter_map(|&at| longer.get(at).copied()).collect();
+    let alone = pairing.alone.iter().take(SEARCHED);
+    let alone: Vec<&Call> = alone.filter_map(|&at| longer.get(at).copied()).collect();
     let kind = match lost {
         _ if alone.iter().any(|call| is_told_in(call, own, other)) => Kind::Moved,
         true => Kind::Lost,

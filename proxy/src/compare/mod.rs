@@ -18,6 +18,8 @@ pub mod text;
 mod usage;
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 
 pub use equality::Equality;

@@ -168,8 +168,7 @@ fn explains(cause: &Draft, draft: &Draft) -> bool {
         Witness::Expect => draft.witness >= Witness::Expect,
         Witness::Rule => matches!(cause.aspect, Aspect::Loss | Aspect::Merge),
     };
-    let place = (cause.aspect, cause.witness) < (draft.aspect, draft.witness)
-        && (cause.aspect < draft.aspect || cause.witness < draft.witness);
+    let place = (cause.aspect, cause.witness) < (draft.aspect, draft.witness);
     !own && may && place && cause.finding.severity >= draft.finding.severity
 }
 
