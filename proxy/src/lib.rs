@@ -20,6 +20,7 @@ pub mod exchange;
 pub mod finding;
 pub mod fold;
 pub mod plan;
+pub mod report;
 pub mod request;
 pub mod rules;
 pub mod run;

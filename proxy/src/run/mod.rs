@@ -1,7 +1,14 @@
 //! One case through all stages, and many cases side by side. Speaks to the outside in run events only.
 
-use crate::{finding::Finding, request::Dialect};
+use crate::{
+    finding::{Finding, coverage::Condition},
+    request::Dialect,
+};
 use serde_json::Value;
+
+pub mod event;
+
+pub use crate::compare::Expected;
 
 /// What became of one entry (case x dialect, derived variants included).
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +41,8 @@ pub struct Judged {
     pub other_policy: bool,
     /// The case's tags.
     pub tags: Vec<String>,
+    /// What the entry exercised beyond what its reply shows: a stop string that was met, several choices.
+    pub exercised: Vec<Condition>,
 }
 
 /// One exchange, as a report lists it.
@@ -72,17 +81,4 @@ pub enum Verdict {
     Skipped,
     /// No usable answer.
     Error,
-}
-
-/// How replies stand to what was expected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Expected {
-    /// Equal.
-    Match,
-    /// Equal once blanks in content and reasoning are removed.
-    Whitespace,
-    /// Not equal.
-    Mismatch,
-    /// Nothing is expected.
-    None,
 }
