@@ -1,6 +1,14 @@
 //! The structure of the source, checked: which module may know which, how long a file may be, that each says what it
 //! is. Reads the source as text; fails with the file and the line.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test"
+)]
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -81,14 +89,14 @@ fn production(source: &Source) -> impl Iterator<Item = (usize, &str)> {
 /// Names of modules mentioned as `crate::NAME`, also inside `use crate::{a, b::c}` that spans lines.
 fn mentions(source: &Source) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    let mut group: Option<i32> = None;
+    let mut group: Option<isize> = None;
     for (number, line) in production(source).filter(|(_, l)| !l.trim_start().starts_with("//")) {
         let mut rest = line;
         if let Some(depth) = group.as_mut() {
             if *depth == 1 {
                 found.extend(first_word(rest.trim_start()).map(|w| (number, w)));
             }
-            *depth += rest.matches('{').count() as i32 - rest.matches('}').count() as i32;
+            *depth += balance(rest);
             if *depth > 0 {
                 continue;
             }
@@ -97,7 +105,7 @@ fn mentions(source: &Source) -> Vec<(usize, String)> {
         while let Some(at) = rest.find("crate::") {
             rest = &rest[at + "crate::".len()..];
             if let Some(inner) = rest.strip_prefix('{') {
-                let depth = 1 + inner.matches('{').count() as i32 - inner.matches('}').count() as i32;
+                let depth = 1 + balance(inner);
                 for part in top_level(inner) {
                     found.extend(first_word(part.trim_start()).map(|w| (number, w)));
                 }
@@ -108,6 +116,11 @@ fn mentions(source: &Source) -> Vec<(usize, String)> {
         }
     }
     found
+}
+
+/// Opening less closing braces.
+fn balance(text: &str) -> isize {
+    text.chars().map(|c| isize::from(c == '{') - isize::from(c == '}')).sum()
 }
 
 /// Splits `a, b::{c, d}, e};` at the commas that stand outside inner braces.
@@ -143,7 +156,11 @@ fn wrong_arrows(crate_folder: &str, table: &[(&str, &[&str])]) -> Vec<String> {
         };
         for (line, other) in mentions(source) {
             if other != source.module && !may.contains(&other.as_str()) {
-                wrong.push(format!("{}:{line}: {} may not know {other}", source.path.display(), source.module));
+                wrong.push(format!(
+                    "{}:{line}: {} may not know {other}",
+                    source.path.display(),
+                    source.module
+                ));
             }
         }
     }
@@ -176,7 +193,8 @@ fn decoding_to_reporting_is_free_of_io_and_clocks() {
     let mut wrong = Vec::new();
     for source in sources("proxy").iter().filter(|s| pure.contains(&s.module.as_str())) {
         for (line, text) in production(source) {
-            if ["tokio::", "reqwest::", "std::net", "Instant", "SystemTime"].iter().any(|w| text.contains(w)) {
+            if ["tokio::", "reqwest::", "std::net", "Instant", "SystemTime"].iter().any(|w| text.contains(w))
+            {
                 wrong.push(format!("{}:{line}: {text}", source.path.display()));
             }
         }

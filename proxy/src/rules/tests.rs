@@ -47,13 +47,13 @@ fn split(exchange: &Exchange) -> Decoded {
             data: text,
             payload: Payload::Json(value),
         };
-        return Decoded { framing: Framing::Json, events: vec![event], anomalies: Vec::new() };
+        return Decoded { framing: Framing::Json, events: vec![event], ..Decoded::default() };
     }
     let events: Vec<_> =
         text.split_inclusive("\n\n").scan(0, |at, block| Some(split_event(exchange, at, block))).collect();
     let events: Vec<_> = events.into_iter().flatten().collect();
     let sse = !events.is_empty() || text.starts_with(':');
-    Decoded { framing: if sse { Framing::Sse } else { Framing::Other }, events, anomalies: Vec::new() }
+    Decoded { framing: if sse { Framing::Sse } else { Framing::Other }, events, ..Decoded::default() }
 }
 
 fn split_event(exchange: &Exchange, at: &mut usize, block: &str) -> Option<Event> {
