@@ -23,3 +23,4 @@ pub mod plan;
 pub mod request;
 pub mod rules;
 pub mod run;
+pub mod store;
