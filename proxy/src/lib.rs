@@ -23,4 +23,5 @@ pub mod plan;
 pub mod request;
 pub mod rules;
 pub mod run;
+pub mod serve;
 pub mod store;

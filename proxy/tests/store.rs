@@ -1,5 +1,7 @@
 //! Recordings on disk: what is written reads back, what was cut still reads, what is secret never arrives there.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its stage fails, and says where")]
+
 use bytes::Bytes;
 use serde_json::json;
 use std::{
@@ -57,7 +59,12 @@ fn recording() -> Recording {
         whole.clone(),
         whole,
         exchange(Mode::Stream, None, &[(1, b"data: \xff\r\n\r\n")], End::CloseDelimited),
-        exchange(Mode::Stream, three, &[(1, b"data: 1\n"), (2, b""), (2, b"\ndata")], End::Cut("reset".into())),
+        exchange(
+            Mode::Stream,
+            three,
+            &[(1, b"data: 1\n"), (2, b""), (2, b"\ndata")],
+            End::Cut("reset".into()),
+        ),
         exchange(Mode::Stream, three, &[(1, b"data: 1\n\n")], End::Complete),
         exchange(Mode::Stream, odd, &[], End::TimedOut),
         refused,
@@ -169,7 +176,12 @@ fn wrong_keys_are_named() {
     check("exchanges.json", "\"status\":200", "\"status\":\"200\"", "key exchanges[0].status");
     check("exchanges.json", "\"complete\"", "\"perhaps\"", "key exchanges[0].end");
     check("exchanges.json", "rand:1:8", "rand:1:0", "key exchanges[5].rounds");
-    check("exchanges.json", "\"dialect\":\"openai-chat\"", "\"dialect\":1", "key exchanges[2].request.dialect");
+    check(
+        "exchanges.json",
+        "\"dialect\":\"openai-chat\"",
+        "\"dialect\":1",
+        "key exchanges[2].request.dialect",
+    );
 }
 
 #[test]
@@ -189,7 +201,8 @@ fn no_secret_reaches_the_folder() {
     }
     let folder = store::write(parent.path(), &secret).unwrap();
     let mut live =
-        Live::open(parent.path(), "live/x-1", secret.upstream.as_deref(), &secret.request, Mode::Whole).unwrap();
+        Live::open(parent.path(), "live/x-1", secret.upstream.as_deref(), &secret.request, Mode::Whole)
+            .unwrap();
     live.head(secret.exchanges[0].head.clone().unwrap()).unwrap();
     for folder in [folder, parent.path().join("live-x-1")] {
         for name in names(&folder) {
@@ -268,7 +281,9 @@ fn a_recording_survives_kill_9() {
     child.kill().unwrap();
     child.wait().unwrap();
     let read = store::read(&parent.path().join("live-x-1")).unwrap();
-    assert!(matches!(&read.exchanges[..], [one] if matches!(one.end, End::Cut(_)) && one.status() == Some(200)));
+    assert!(
+        matches!(&read.exchanges[..], [one] if matches!(one.end, End::Cut(_)) && one.status() == Some(200))
+    );
     assert_eq!(read.exchanges[0].body(), fs::read(&body).unwrap());
     assert!(read.exchanges[0].body().starts_with(b"data: 0\n\ndata: 1\n\n"));
 }

@@ -2,7 +2,7 @@
 //!
 //! Pure. Reading names the key that is wrong; nothing is guessed.
 
-use super::redact;
+use super::{name::hex_digits, redact};
 use crate::{
     exchange::{End, Exchange, Head, Took},
     plan::Rounds,
@@ -63,7 +63,7 @@ fn body_value(body: &[u8]) -> (&'static str, Value) {
     }
     match std::str::from_utf8(body) {
         Ok(text) => ("body", text.into()),
-        Err(_) => ("body_hex", body.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()),
+        Err(_) => ("body_hex", body.iter().flat_map(|byte| hex_digits(*byte)).collect::<String>().into()),
     }
 }
 
@@ -170,11 +170,13 @@ fn read_rounds(value: &Value, at: &str) -> Result<Option<Rounds>, BadKey> {
 
 fn read_borders(value: &Value, at: &str) -> Result<Vec<(u64, u64)>, BadKey> {
     let list = value.get("slices").and_then(Value::as_array).ok_or_else(|| bad(at, "slices", "no list"))?;
-    let border = |(index, pair): (usize, &Value)| match pair.as_array().map(Vec::as_slice) {
-        Some([start, arrival]) => start.as_u64().zip(arrival.as_u64()),
-        _ => None,
-    }
-    .ok_or_else(|| bad(at, &format!("slices[{index}]"), "not [byte, microseconds]"));
+    let border = |(index, pair): (usize, &Value)| {
+        match pair.as_array().map(Vec::as_slice) {
+            Some([start, arrival]) => start.as_u64().zip(arrival.as_u64()),
+            _ => None,
+        }
+        .ok_or_else(|| bad(at, &format!("slices[{index}]"), "not [byte, microseconds]"))
+    };
     list.iter().enumerate().map(border).collect()
 }
 
@@ -286,7 +288,8 @@ mod tests {
 
     #[test]
     fn odd_hex_is_refused() {
-        for (digits, expect) in [("", Some(vec![])), ("00ff", Some(vec![0, 255])), ("0", None), ("0g", None)] {
+        for (digits, expect) in [("", Some(vec![])), ("00ff", Some(vec![0, 255])), ("0", None), ("0g", None)]
+        {
             assert_eq!(hex(digits), expect);
         }
     }

@@ -19,7 +19,12 @@ pub fn folder_name(id: &str) -> String {
 
 /// The first twelve hex digits of SHA-256.
 pub fn short_hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes).iter().take(6).flat_map(|byte| hex_digits(*byte)).collect()
+}
+
+/// A byte as two hex digits.
+pub(super) fn hex_digits(byte: u8) -> [char; 2] {
+    [byte >> 4, byte & 15].map(|nibble| char::from_digit(nibble.into(), 16).unwrap_or('0'))
 }
 
 fn mapped(character: char) -> char {

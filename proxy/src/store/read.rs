@@ -174,7 +174,8 @@ mod tests {
         let body = Bytes::from_static(b"abcdef");
         let check = |borders: &[(u64, u64)], expect: Result<&[&str], u64>| {
             let got = slices(&body, borders);
-            let got = got.as_ref().map(|s| s.iter().map(|s| std::str::from_utf8(&s.bytes).unwrap()).collect());
+            let got =
+                got.as_ref().map(|s| s.iter().map(|s| std::str::from_utf8(&s.bytes).unwrap()).collect());
             assert_eq!(got.map_err(|(byte, _)| *byte), expect.map(<[_]>::to_vec), "{borders:?}");
         };
         check(&[], Ok(&["abcdef"]));

@@ -108,7 +108,8 @@ mod tests {
         ] {
             assert!(is_secret(name), "{name}");
         }
-        for name in ["content-type", "x-ratelimit-remaining-tokens", "user-agent", "openai-version", "keyed"] {
+        for name in ["content-type", "x-ratelimit-remaining-tokens", "user-agent", "openai-version", "keyed"]
+        {
             assert!(!is_secret(name), "{name}");
         }
     }

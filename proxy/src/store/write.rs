@@ -201,7 +201,8 @@ mod tests {
             assert_eq!(name, expect);
             assert_eq!(read_file_name(&name), Some((mode, rounds)));
         }
-        for name in ["request.json", "case.json", "wholesome.json", "stream-x.sse", "streams.sse", "stream.sse.tmp"]
+        for name in
+            ["request.json", "case.json", "wholesome.json", "stream-x.sse", "streams.sse", "stream.sse.tmp"]
         {
             assert_eq!(read_file_name(name), None, "{name}");
         }
