@@ -19,6 +19,7 @@ pub mod decode;
 pub mod exchange;
 pub mod finding;
 pub mod fold;
+pub mod mode;
 pub mod plan;
 pub mod request;
 pub mod rules;

@@ -3,7 +3,12 @@
 //! The upstream is a socket that plays literal bytes with pauses; the client is a socket too, so that nothing
 //! between them tidies up.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its stage fails, and says where")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot set up its stage fails, and says where"
+)]
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -17,6 +22,7 @@ use tempfile::TempDir;
 use tfproxy::{
     exchange::{End, Exchange, Head, Slice, Took},
     finding::Finding,
+    mode::proxy::{Options, Running, Twins, Wiring},
     request::{Dialect, Mode, Request},
     rules::Severity,
     run::{Expected, Judged, Verdict},
@@ -790,4 +796,60 @@ async fn many_exchanges_at_once_do_not_mix() {
         let own = exchanges.iter().find(|e| e.mode == Mode::Stream).unwrap();
         assert_eq!((own.body(), own.request.dialect), (own.request.body.clone(), Dialect::OpenaiChat));
     }
+}
+
+// === the mode ===
+
+/// The engine of this test is a stage; what matters is that it is started, used with every schedule, and named.
+#[tokio::test]
+async fn without_an_upstream_the_bundled_engine_is_started_and_gets_every_twin() {
+    let stage = stage(answer(b"wrong")).await;
+    let (folder, lines) = (tempfile::tempdir().unwrap(), Lines::default());
+    let (judged, asks): (Arc<Mutex<Vec<_>>>, Arc<Mutex<Vec<Ask>>>) = (Arc::default(), Arc::default());
+    let desk = desk(judged.clone(), asks.clone());
+    let url = stage.url.clone();
+    let wiring = Wiring {
+        judge: desk.judge,
+        twin: desk.twin,
+        clock: desk.clock,
+        connect: Arc::new(move |_| Ok(desk.sender.clone())),
+        bundled: Arc::new(move || {
+            let running = Running { url: url.clone(), keep: Box::new(()) };
+            Box::pin(async { Ok(running) })
+        }),
+    };
+    let options = Options {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        upstream: None,
+        twins: Twins::BundledOnly,
+        report: folder.path().to_owned(),
+        record: None,
+        head_timeout: Duration::from_secs(2),
+        key: None,
+        fail_on: FailOn::Error,
+    };
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running =
+        tokio::spawn(tfproxy::mode::proxy::proxy(options, wiring, Box::new(lines.clone()), async {
+            let _ = stopped.await;
+        }));
+    let address = soon(async {
+        loop {
+            let text = lines.text();
+            match text.split_once("/v1 in front of the bundled engine") {
+                Some((url, _)) => break url.trim_start_matches("http://").to_owned(),
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    })
+    .await;
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client.write_all(&chat(false)).await.unwrap();
+    read_until(&mut client, b"wrong").await;
+    drop(client);
+    stop.send(()).unwrap();
+    soon(running).await.unwrap().unwrap();
+    assert_eq!(asks.lock().unwrap().len(), 11);
+    let failed = std::fs::read_dir(folder.path().join("failed")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(store::read(&failed).unwrap().upstream.as_deref(), Some("bundled"));
 }

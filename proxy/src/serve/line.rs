@@ -85,9 +85,14 @@ pub fn line(method: &str, path: &str, said: &Said, remark: Option<Remark>) -> St
 
 /// Text from outside, fit for a line: escaped and cut.
 pub fn shown(text: &str) -> String {
+    escaped(text, MAX_SHOWN)
+}
+
+/// Text from outside, escaped and cut after that many characters.
+pub fn escaped(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for (count, character) in text.chars().enumerate() {
-        if count == MAX_SHOWN {
+        if count == most {
             shown.push_str("...");
             break;
         }
@@ -239,6 +244,8 @@ fn result(judged: &Judged, twins: usize, said: &Said) -> String {
     let verdict = match judged.verdict {
         Verdict::Suspect => Some(format!("suspect{reason}")),
         Verdict::Unstable => Some(format!("unstable{reason}")),
+        Verdict::Inconclusive if twins > 0 => Some(format!("inconclusive{reason}")),
+        Verdict::Error if twins > 0 => Some(format!("not compared{reason}")),
         _ => None,
     };
     if told.is_empty() {
@@ -253,6 +260,7 @@ fn result(judged: &Judged, twins: usize, said: &Said) -> String {
 fn ok(twins: usize, said: &Said) -> String {
     match twins {
         _ if !said.is_clean() => String::new(),
+        0 if said.status.is_some_and(|status| status >= 300) => String::new(), // alone it says nothing
         0 => "ok".to_owned(),
         1 => "ok, as its twin".to_owned(),
         twins => format!("ok, as its {twins} twins"),
@@ -293,84 +301,4 @@ fn brief(value: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn said() -> Said {
-        Said {
-            mode: Some(Mode::Stream),
-            status: Some(200),
-            model: "puppet-glm".to_owned(),
-            end: Some(End::Complete),
-            ..Said::default()
-        }
-    }
-
-    fn check(said: &Said, remark: Option<Remark>, expect: &str) {
-        assert_eq!(
-            line("POST", "/v1/chat/completions?key=s3cret", said, remark),
-            format!("POST /v1/chat/completions {expect}")
-        );
-    }
-
-    #[test]
-    fn what_was_said() {
-        let calls = |names: &[&str]| Said {
-            calls: names.iter().map(|n| (*n).to_owned()).collect(),
-            finish: Some("tool_calls".to_owned()),
-            tokens: Some(57),
-            ..said()
-        };
-        check(
-            &calls(&["lookup", "lookup"]),
-            None,
-            "stream 200 puppet-glm  2 calls lookup, lookup  finish tool_calls  57 tokens",
-        );
-        check(
-            &calls(&["a\x1b[2J\u{202e}b"]),
-            None,
-            "stream 200 puppet-glm  1 call a\\u{1b}[2J\\u{202e}b  finish tool_calls  57 tokens",
-        );
-        check(
-            &calls(&["a", "b", "c", "d", "e", "f", "g"]),
-            None,
-            "stream 200 puppet-glm  7 calls a, b, c, d, e +2  finish tool_calls  57 tokens",
-        );
-        check(
-            &Said { mode: Some(Mode::Whole), content: 1, reasoning: 20, ..said() },
-            None,
-            "whole 200 puppet-glm  reasoning 20 characters  content 1 character",
-        );
-        check(
-            &Said { tokens: Some(41), finish: Some("stop".to_owned()), ..said() },
-            None,
-            "stream 200 puppet-glm  stream empty, 41 tokens billed  finish stop",
-        );
-        check(
-            &Said { status: Some(400), error: Some("bad\nthing".to_owned()), ..said() },
-            None,
-            "stream 400 puppet-glm  error bad\\nthing",
-        );
-    }
-
-    #[test]
-    fn how_it_ended() {
-        let ended = |end: End| Said { events: 12, end: Some(end), ..said() };
-        check(
-            &ended(End::Cancelled),
-            Some(Remark::None),
-            "stream 200 puppet-glm  cut by the client after 12 events",
-        );
-        check(
-            &ended(End::Cut("reset".into())),
-            None,
-            "stream 200 puppet-glm  cut by the upstream after 12 events: reset",
-        );
-        let early = Said { status: None, ..ended(End::Cancelled) };
-        check(&early, None, "stream - puppet-glm  cut by the client before it answered");
-        let refused = Said { status: None, ..ended(End::Refused("no route".into())) };
-        check(&refused, None, "stream - puppet-glm  the upstream is unreachable: no route");
-        let other = Said { mode: None, model: String::new(), bytes: 7, ..said() };
-        check(&other, None, "200  7 bytes");
-    }
-}
+mod tests;
