@@ -1,10 +1,6 @@
 //! Rejudge: recordings and pairs of files become exchanges without any network, and the status follows the verdict.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot set up its stage fails, and says where"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its stage fails, and says where")]
 
 use serde_json::{Value, json};
 use std::{
@@ -24,6 +20,9 @@ use tfproxy::{
     serve::{FailOn, Judge},
     store::{self, Recording},
 };
+
+/// Exchanges, and what was expected of them.
+type Heard = (Vec<Exchange>, Option<Value>);
 
 type Given = Arc<Mutex<Vec<Vec<Exchange>>>>;
 
@@ -163,7 +162,7 @@ fn recordings_are_judged_by_what_was_expected() {
         case: Some(json!({ "id": "glm/a" })),
     };
     let kept = store::write(folder.path(), &recording).unwrap();
-    let seen: Arc<Mutex<Vec<(Vec<Exchange>, Option<Value>)>>> = Arc::default();
+    let seen: Arc<Mutex<Vec<Heard>>> = Arc::default();
     let inner = seen.clone();
     let judge: Judge = Arc::new(move |request, exchanges, case| {
         inner.lock().unwrap().push((exchanges.to_vec(), case.cloned()));
