@@ -160,6 +160,9 @@ fn plants_that_lose_prose() {
         let around = format!("A{EMPTY}B{EMPTY}C");
         bench.check("text-after-call-lost", rounds, &around, "", &[("ABC |", "A |")]);
     }
+    bench.check("content-trimmed", "1", " \n a b", "", &[(" \n a b", "a b")]);
+    let thinking = "<think>hm</think>ok";
+    bench.check("content-after-thinking-lost", "whole", thinking, "", &[("ok", "")]);
     bench.check("utf8-split", "1", "caf\u{e9}", "", &[("\u{e9}", "\u{fffd}\u{fffd}")]);
 }
 
@@ -186,6 +189,7 @@ fn plants_that_change_calls() {
         bench.check("typed-not-compact", rounds, TWO, "", &[("[1,2]", "[1, 2]")]);
         bench.check("value-tail-lost", rounds, TWO, "", &[("caf\u{e9} noir", "caf\u{e9} n")]);
         bench.check("empty-arguments-lost", rounds, TWO, "", &[("lookup({})", "lookup()")]);
+        bench.check("closer-in-arguments", rounds, TWO, "", &[("})", "}\n</tool_call>)")]);
         bench.check("name-damaged", rounds, TWO, "", &[("lookup", "ookup")]);
         bench.check("finish-stop", rounds, TWO, "", &[("tool_calls", "stop")]);
         bench.check("length-hidden", rounds, "abc", r#""max_tokens":2"#, &[("length", "stop")]);
@@ -218,6 +222,10 @@ fn plants_that_change_the_shape() {
     bench.check_bytes("tool-id-repeated", TWO, "\"name\":\"lookup\"", 2, 4);
     bench.check_bytes("arguments-object", TWO, "\"arguments\":{", 0, 2);
     bench.check("usage-differs", "1", "abc", "", &[("4", "5")]);
+    bench.check_bytes("type-missing", TWO, "\"type\":\"function\"", 2, 0);
+    bench.check_bytes("tool-id-missing", TWO, "\"id\":\"call_", 2, 0);
+    let created = bench.ask("created-per-chunk", Mode::Stream, "3", one, "").chunks().0;
+    assert_ne!(created[0]["created"], created[1]["created"]);
     let chunks = bench.ask("", Mode::Stream, "3", one, "").chunks().0.len();
     bench.check_bytes("role-repeated", one, "\"role\"", 1, chunks - 1);
     bench.check_bytes("finish-every-chunk", one, "\"finish_reason\":null", chunks - 2, 0);

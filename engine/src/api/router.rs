@@ -19,8 +19,8 @@ use hyper::{
 use super::{Body, clock, errors::Refusal, ids::Ids, models, openai_chat};
 use crate::server::Switch;
 
-/// The largest request body that is read: a conversation of some million tokens.
-pub const MAX_BODY: usize = 32 * 1024 * 1024;
+/// The largest request body that is read: a conversation of millions of tokens.
+pub const MAX_BODY: usize = 16 * 1024 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -12,9 +12,6 @@ use crate::{
     read::{Finish, Origin, ReplyEvent, Said},
 };
 
-/// How many characters of a string value are lost.
-const TAIL: usize = 3;
-
 /// Sends the arguments of a call in one piece at its end.
 #[derive(Default)]
 pub struct ArgumentsInOnePiece(Collected);
@@ -35,27 +32,6 @@ pub struct CallsAfterRejectedLost {
     lost_from: Option<usize>,
 }
 
-/// Writes a blank after each comma and colon from a depth on.
-pub struct Respaced {
-    from_depth: usize,
-    depth: usize,
-    place: Place,
-}
-
-/// Where in JSON text a character stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Outside,
-    InString,
-    Escaped,
-}
-
-/// Loses the end of each string value.
-#[derive(Default)]
-pub struct ValueTailLost {
-    held: String,
-}
-
 /// Sends the text of a call as content.
 #[derive(Default)]
 pub struct MarkupLeak {
@@ -63,6 +39,12 @@ pub struct MarkupLeak {
     arguments: String,
     open: bool,
 }
+
+/// Completes the arguments of a call that was cut.
+pub struct CutCallCompleted;
+
+/// Sends the closer of a call as the end of its arguments.
+pub struct CloserInArguments;
 
 /// Loses calls.
 pub struct CallLost;
@@ -210,100 +192,6 @@ impl Filter for CallsAfterRejectedLost {
     }
 }
 
-// === impl Respaced ===
-
-impl Respaced {
-    /// Writes blanks from that depth on; the arguments themselves are depth 1.
-    pub fn from_depth(from_depth: usize) -> Self {
-        Self { from_depth, depth: 0, place: Place::Outside }
-    }
-
-    fn respace(&mut self, piece: &str) -> String {
-        let mut out = String::with_capacity(piece.len() + 8);
-        for c in piece.chars() {
-            out.push(c);
-            if self.wants_blank(c) {
-                out.push(' ');
-            }
-            self.step(c);
-        }
-        out
-    }
-
-    fn wants_blank(&self, c: char) -> bool {
-        self.place == Place::Outside && self.depth >= self.from_depth && matches!(c, ',' | ':')
-    }
-
-    fn step(&mut self, c: char) {
-        self.place = match (self.place, c) {
-            (Place::InString, '\\') => Place::Escaped,
-            (Place::InString, '"') => Place::Outside,
-            (Place::Escaped, _) | (Place::Outside, '"') => Place::InString,
-            (place, _) => place,
-        };
-        match c {
-            '{' | '[' if self.place == Place::Outside => self.depth += 1,
-            '}' | ']' if self.place == Place::Outside => self.depth = self.depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-}
-
-impl Filter for Respaced {
-    fn events(&mut self, events: &mut Vec<ReplyEvent>, _: Option<&mut Ended>) {
-        for event in events {
-            match &mut event.said {
-                Said::CallStart { .. } => *self = Self::from_depth(self.from_depth),
-                Said::Arguments { piece, .. } => *piece = self.respace(piece),
-                _ => {}
-            }
-        }
-    }
-}
-
-// === impl ValueTailLost ===
-
-impl Filter for ValueTailLost {
-    fn events(&mut self, events: &mut Vec<ReplyEvent>, _: Option<&mut Ended>) {
-        for event in events {
-            match (event.origin, &mut event.said) {
-                (Origin::StringValue, Said::Arguments { piece, .. }) => {
-                    self.held.push_str(piece);
-                    let tail = self.held.split_off(tail_start(&self.held));
-                    *piece = std::mem::replace(&mut self.held, tail);
-                }
-                (_, Said::Arguments { .. } | Said::CallStart { .. } | Said::CallEnd { .. }) => {
-                    self.held.clear();
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-/// Where the last characters of JSON string text start, escapes whole.
-fn tail_start(text: &str) -> usize {
-    let mut starts = [0; TAIL];
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let length = if c == '\\' { escape_length(rest) } else { c.len_utf8() };
-        starts.rotate_left(1);
-        if let Some(last) = starts.last_mut() {
-            *last = text.len() - rest.len();
-        }
-        rest = rest.get(length..).unwrap_or_default();
-    }
-    starts.first().copied().unwrap_or_default()
-}
-
-fn escape_length(text: &str) -> usize {
-    let length = match text.as_bytes().get(1) {
-        Some(b'u') => 6,
-        _ => 2,
-    };
-    length.min(text.len())
-}
-
 // === impl MarkupLeak ===
 
 impl MarkupLeak {
@@ -331,6 +219,32 @@ impl Filter for MarkupLeak {
             events.extend(self.take());
         }
         forget_calls(ended);
+    }
+}
+
+// === impl CutCallCompleted ===
+
+impl Filter for CutCallCompleted {
+    fn events(&mut self, events: &mut Vec<ReplyEvent>, _: Option<&mut Ended>) {
+        each_event(events, |event, out| {
+            if let Said::CallEnd { call, complete: false } = event.said {
+                out.push(arguments(call, "}".to_owned()));
+            }
+            out.push(event);
+        });
+    }
+}
+
+// === impl CloserInArguments ===
+
+impl Filter for CloserInArguments {
+    fn events(&mut self, events: &mut Vec<ReplyEvent>, _: Option<&mut Ended>) {
+        each_event(events, |event, out| {
+            if let Said::CallEnd { call, .. } = event.said {
+                out.push(arguments(call, "\n</tool_call>".to_owned()));
+            }
+            out.push(event);
+        });
     }
 }
 

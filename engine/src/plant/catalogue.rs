@@ -2,9 +2,9 @@
 
 use super::{
     Filter, PlantKind, PlantSpec, Seam, Setting, Touches, calls, decoys, prose,
-    prose::When,
+    rejected::{self, When},
     shape::{self, EachChunk, Keep, WholeBody},
-    tokens,
+    tokens, values,
 };
 use crate::plant::frames::Frame;
 
@@ -23,7 +23,7 @@ pub const ALL: &[PlantSpec] = &[
         &["parity/content"],
         Touches::OneCallStream,
         EVENTS,
-        |_| Box::new(prose::RejectedLost::new(When::Always)),
+        |_| Box::new(rejected::RejectedLost::new(When::Always)),
     ),
     plant(
         "rejected-lost-cut",
@@ -31,7 +31,7 @@ pub const ALL: &[PlantSpec] = &[
         &["parity/content"],
         Touches::OneCallStream,
         EVENTS,
-        |_| Box::new(prose::RejectedLost::new(When::Cut)),
+        |_| Box::new(rejected::RejectedLost::new(When::Cut)),
     ),
     plant(
         "newline-lost-cut",
@@ -64,6 +64,22 @@ pub const ALL: &[PlantSpec] = &[
         Touches::Stream,
         EVENTS,
         |_| Box::new(prose::ProseAfterCallLost::default()),
+    ),
+    plant(
+        "content-after-thinking-lost",
+        "a stream loses prose that comes in the same round as a piece of reasoning",
+        &["parity/content"],
+        Touches::Stream,
+        EVENTS,
+        |_| Box::new(prose::ProseInThinkingRoundLost),
+    ),
+    plant(
+        "content-trimmed",
+        "a stream loses blanks at the start of its prose",
+        &["parity/content-whitespace"],
+        Touches::Stream,
+        EVENTS,
+        |_| Box::new(prose::StartTrimmed::default()),
     ),
     plant(
         "reasoning-as-content",
@@ -136,7 +152,7 @@ pub const ALL: &[PlantSpec] = &[
         &["parity/tool-arguments-text"],
         Touches::Stream,
         EVENTS,
-        |_| Box::new(calls::Respaced::from_depth(2)),
+        |_| Box::new(values::Respaced::from_depth(2)),
     ),
     plant(
         "value-tail-lost",
@@ -144,7 +160,31 @@ pub const ALL: &[PlantSpec] = &[
         &["parity/tool-arguments"],
         Touches::Stream,
         EVENTS,
-        |_| Box::new(calls::ValueTailLost::default()),
+        |_| Box::new(values::ValueTailLost::default()),
+    ),
+    plant(
+        "numbers-as-strings",
+        "a stream sends numbers, true and false inside the arguments as strings",
+        &["parity/tool-arguments"],
+        Touches::Stream,
+        EVENTS,
+        |_| Box::new(values::NumbersAsStrings),
+    ),
+    plant(
+        "cut-call-completed",
+        "a stream closes the arguments of a call that was cut",
+        &["parity/tool-arguments"],
+        Touches::Stream,
+        EVENTS,
+        |_| Box::new(calls::CutCallCompleted),
+    ),
+    plant(
+        "closer-in-arguments",
+        "a stream sends the closer of a call as the end of its arguments",
+        &["parity/tool-arguments"],
+        Touches::Stream,
+        EVENTS,
+        |_| Box::new(calls::CloserInArguments),
     ),
     plant(
         "empty-arguments-lost",
@@ -284,6 +324,30 @@ pub const ALL: &[PlantSpec] = &[
         WIRE,
         |_| Box::new(shape::IdPerChunk::default()),
     ),
+    plant(
+        "created-per-chunk",
+        "a stream gives each chunk a time of its own",
+        &["openai-chat/created-constant"],
+        Touches::Stream,
+        WIRE,
+        |_| Box::new(shape::CreatedPerChunk::default()),
+    ),
+    plant(
+        "type-missing",
+        "a stream gives no call a type",
+        &["openai-chat/tool-type-missing"],
+        Touches::Stream,
+        WIRE,
+        |_| Box::new(EachChunk(shape::type_missing)),
+    ),
+    plant(
+        "tool-id-missing",
+        "a stream gives no call an id",
+        &["openai-chat/tool-id-missing"],
+        Touches::Stream,
+        WIRE,
+        |_| Box::new(EachChunk(shape::tool_id_missing)),
+    ),
     // What servers are free to do.
     decoy("usage-on-finish", "usage stands on the finish chunk, not in a chunk of its own", WIRE, |_| {
         Box::new(decoys::UsageOnFinish)
@@ -298,7 +362,7 @@ pub const ALL: &[PlantSpec] = &[
         Box::new(decoys::CachedTokens)
     }),
     decoy("respaced-arguments", "arguments are written with blanks, alike in both modes", EVENTS, |_| {
-        Box::new(calls::Respaced::from_depth(1))
+        Box::new(values::Respaced::from_depth(1))
     }),
     decoy("one-huge-delta", "all that is said comes at the end, in as few chunks as can be", EVENTS, |_| {
         Box::new(calls::AllAtOnce::default())

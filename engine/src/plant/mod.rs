@@ -9,8 +9,10 @@ mod catalogue;
 mod decoys;
 mod frames;
 mod prose;
+mod rejected;
 mod shape;
 mod tokens;
+mod values;
 
 #[cfg(test)]
 mod tests;

@@ -33,6 +33,12 @@ pub struct IdPerChunk {
     chunks: u64,
 }
 
+/// Gives each chunk a time of its own.
+#[derive(Default)]
+pub struct CreatedPerChunk {
+    chunks: u64,
+}
+
 /// Ends cleanly in the middle: the second half is never sent.
 #[derive(Default)]
 pub struct TruncatedClean {
@@ -135,6 +141,19 @@ impl Filter for IdPerChunk {
     }
 }
 
+// === impl CreatedPerChunk ===
+
+impl Filter for CreatedPerChunk {
+    fn frames(&mut self, frames: &mut Vec<Frame>, _: Moment) {
+        for chunk in frames::chunks(frames) {
+            if let Some(created) = chunk.get_mut("created") {
+                *created = Value::from(created.as_u64().unwrap_or_default() + self.chunks);
+            }
+            self.chunks += 1;
+        }
+    }
+}
+
 // === impl TruncatedClean ===
 
 impl Filter for TruncatedClean {
@@ -193,6 +212,20 @@ pub fn index_zero(chunk: &mut Value) {
 pub fn index_missing(chunk: &mut Value) {
     for call in frames::calls(frames::delta(chunk)) {
         call.shift_remove("index");
+    }
+}
+
+/// No call has a type.
+pub fn type_missing(chunk: &mut Value) {
+    for call in frames::calls(frames::delta(chunk)) {
+        call.shift_remove("type");
+    }
+}
+
+/// No call has an id.
+pub fn tool_id_missing(chunk: &mut Value) {
+    for call in frames::calls(frames::delta(chunk)) {
+        call.shift_remove("id");
     }
 }
 

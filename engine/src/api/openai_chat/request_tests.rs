@@ -214,3 +214,49 @@ fn the_choice_says_what_is_offered() {
     let compact = r#"[{"type":"function","function":{"name":"f"}}]"#;
     assert_eq!(asked(&format!(r#""tools":{compact}"#)).request.prompt_tokens, 3 + compact.len() as u64);
 }
+
+proptest::proptest! {
+    /// Values of every type under every key, and bytes of any kind: an answer or a refusal, never a panic.
+    #[test]
+    fn no_body_is_fatal(key in 0..KEYS.len(), value in 0..VALUES.len(), inner in 0..VALUES.len(), bytes: Vec<u8>) {
+        let value = VALUES[value].replace('@', VALUES[inner]);
+        let _ = read_text(&with(&format!("\"{}\":{value}", KEYS[key])));
+        let _ = read_text(&format!(r#"{{"model":"puppet-glm","messages":{value}}}"#));
+        let _ = read(&bytes, &HeaderMap::new(), Switch::On);
+    }
+}
+
+const KEYS: [&str; 14] = [
+    "model",
+    "messages",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "max_tokens",
+    "max_completion_tokens",
+    "stop",
+    "n",
+    "stream",
+    "stream_options",
+    "chat_template_kwargs",
+    "response_format",
+    "logit_bias",
+];
+const VALUES: [&str; 16] = [
+    "null",
+    "true",
+    "0",
+    "-1",
+    "1e400",
+    "99999999999999999999999",
+    "\"\"",
+    "\"\\u0000\\ud83d\\ude00\"",
+    "[]",
+    "{}",
+    "[@]",
+    "[@,@]",
+    "{\"type\":@}",
+    "{\"type\":\"function\",\"function\":{\"name\":@,\"parameters\":@}}",
+    "[{\"role\":\"user\",\"content\":@}]",
+    "{\"include_usage\":@,\"enable_thinking\":@}",
+];
