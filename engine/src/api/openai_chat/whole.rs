@@ -7,7 +7,7 @@ use crate::{
     api::json,
     generate::{Ended, Generation, Step},
     plant::Seams,
-    read::fold::{Fold, Folded, FoldedCall},
+    read::{Fold, Folded, FoldedCall},
 };
 
 /// After how many rounds other connections, and news of a client that went away, get their turn.
@@ -34,7 +34,7 @@ pub async fn reply(
             Step::More => {}
         }
     };
-    let mut body = write(envelope, &fold.end(), &ended);
+    let mut body = write(envelope, &fold.done(), &ended);
     seams.whole(&mut body);
     body
 }
