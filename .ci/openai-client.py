@@ -29,6 +29,7 @@ def cases(folder):
 def request_of(case):
     request = dict(case.get("request", {}))
     messages = request.pop("messages", []) + [{"role": "user", "content": case["says"]}]
+    request.pop("stream_options", None)
     request.update(model="puppet-" + case["format"], messages=messages)
     ends = case.get("ends", "model")
     if isinstance(ends, dict):
