@@ -103,13 +103,11 @@ impl TagArguments {
         encode(key, &mut value.lead);
         value.lead.push_str("\":");
         self.members += 1;
-        value.take = match reading.tool().and_then(|tool| declared_type(&tool.parameters, key)) {
-            Some(wanted) => Take::Typed(wanted, String::new()),
-            None => {
-                value.begin_text(reading);
-                Take::Text
-            }
-        };
+        let wanted = reading.tool().and_then(|tool| declared_type(&tool.parameters, key));
+        value.take = wanted.map_or(Take::Text, |wanted| Take::Typed(wanted, String::new()));
+        if wanted.is_none() {
+            value.begin_text(reading);
+        }
         value
     }
 

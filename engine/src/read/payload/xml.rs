@@ -85,7 +85,7 @@ impl XmlCall {
     fn in_function(&mut self, reading: &mut Reading) -> Result<Step, NeedMore> {
         let Some(c) = reading.source.peek()? else { return Ok(self.close(0, reading)) };
         match (&self.place, c) {
-            (Place::Name, '<') => return Ok(Step::Broken(reading.here())),
+            (Place::Name, '<') | (Place::Key, '\n') => return Ok(Step::Broken(reading.here())),
             (_, '<') => return self.tag(reading),
             (Place::Name, '>') => {
                 reading.name_complete(&self.name);
@@ -97,7 +97,6 @@ impl XmlCall {
                 self.place = Place::Value(self.arguments.value(self.key.trim(), &ENDS, reading));
                 return Ok(Step::Goes);
             }
-            (Place::Key, '\n') => return Ok(Step::Broken(reading.here())),
             (Place::Key, _) => self.key.push(c),
             _ if c.is_whitespace() => {}
             _ => return Ok(Step::Broken(reading.here())),
