@@ -108,29 +108,33 @@ impl XmlCall {
     /// A tag between parameters, or one that breaks off a key.
     fn tag(&mut self, reading: &mut Reading) -> Result<Step, NeedMore> {
         let markers = [PARAMETER, FUNCTION_END, TOOL_CALL_END];
-        match reading.source.looking_at(0, or_opener(&markers, reading))? {
-            Some(PARAMETER) => {
-                reading.accept();
-                self.lose_key(reading);
-                reading.advance(PARAMETER.len());
-                self.arguments.begin(reading);
-                self.key.clear();
-                self.place = Place::Key;
-                Ok(Step::Goes)
-            }
-            Some(FUNCTION_END) => {
-                reading.accept();
+        let Some(found) = reading.source.looking_at(0, or_opener(&markers, reading))? else {
+            return Ok(Step::Broken(reading.here()));
+        };
+        if markers.contains(&found) {
+            reading.accept();
+        } else if !reading.is_call() {
+            return Ok(Step::Broken(reading.here()));
+        }
+        Ok(match found {
+            PARAMETER => self.open_key(reading),
+            FUNCTION_END => {
                 self.close(FUNCTION_END.len(), reading);
                 self.place = Place::Closed;
-                Ok(Step::Goes)
+                Step::Goes
             }
-            Some(TOOL_CALL_END) => {
-                reading.accept();
-                Ok(self.close(TOOL_CALL_END.len(), reading))
-            }
-            Some(_) if reading.is_call() => Ok(self.close(0, reading)),
-            _ => Ok(Step::Broken(reading.here())),
-        }
+            TOOL_CALL_END => self.close(TOOL_CALL_END.len(), reading),
+            _ => self.close(0, reading),
+        })
+    }
+
+    fn open_key(&mut self, reading: &mut Reading) -> Step {
+        self.lose_key(reading);
+        reading.advance(PARAMETER.len());
+        self.arguments.begin(reading);
+        self.key.clear();
+        self.place = Place::Key;
+        Step::Goes
     }
 
     /// Between `</function>` and the closer of the envelope, which a bare function need not have.
