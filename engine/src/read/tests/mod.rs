@@ -139,3 +139,9 @@ fn account(events: &[ReplyEvent], bytes: usize) {
     });
     assert_eq!(end, bytes, "{events:#?}");
 }
+
+#[test]
+fn a_reader_can_move_between_threads() {
+    fn moves<T: Send>(_: T) {}
+    moves(Reader::new(Hermes, offer(false), Thinking::Open));
+}
