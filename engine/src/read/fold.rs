@@ -56,7 +56,7 @@ impl Fold {
             Said::Reasoning(text) => self.reasoning.push_str(text),
             Said::Content(text) => self.content.push_str(text),
             Said::CallStart { name, .. } => {
-                self.calls.push(FoldedCall { name: name.clone(), arguments: String::new(), complete: false })
+                self.calls.push(FoldedCall { name: name.clone(), arguments: String::new(), complete: false });
             }
             Said::Arguments { call, piece } => {
                 if let Some(call) = self.calls.get_mut(*call) {

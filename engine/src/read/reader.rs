@@ -10,7 +10,7 @@ use super::formats::{Format, Grammar, Opener};
 use super::marker::Marker;
 use super::offer::{Offer, Offered};
 use super::payload::{Payload, Step};
-use super::reading::{Reading, Verdict};
+use super::reading::Reading;
 use super::source::NeedMore;
 use super::speech::{Separators, Speech, Stage};
 use super::{End, Origin, ReplyEvent};
@@ -112,9 +112,9 @@ impl Reader {
 
     /// The reply ends inside an envelope that its end does not close.
     fn leave_envelope(&mut self, end: End) {
-        match (end, self.reading.verdict()) {
-            (End::Model, _) | (_, Verdict::Text) => self.reading.keep_envelope(),
-            (End::Length | End::Stop, _) => self.reading.cut_envelope(),
+        match end {
+            End::Model => self.reading.keep_envelope(),
+            End::Length | End::Stop => self.reading.cut_envelope(),
         }
         self.place = Place::Text;
     }

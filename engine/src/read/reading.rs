@@ -27,7 +27,7 @@ pub(super) struct Reading {
 
 /// What became of an envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Verdict {
+enum Verdict {
     /// Not known yet.
     #[default]
     Undecided,
@@ -114,11 +114,6 @@ impl Reading {
     pub(super) fn begin_envelope(&mut self) {
         let here = self.here();
         self.envelope = Envelope { raw_start: here, told: here, ..Envelope::default() };
-    }
-
-    /// What became of the envelope.
-    pub(super) fn verdict(&self) -> Verdict {
-        self.envelope.verdict
     }
 
     /// Whether it is not known yet what the envelope is.

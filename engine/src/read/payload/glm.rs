@@ -61,7 +61,7 @@ impl Payload for GlmCall {
             Place::Name => reading.name_character(&mut self.name, c),
             Place::Key => self.key.push(c),
             _ if c.is_whitespace() => {}
-            _ => return Ok(self.broken(reading)),
+            _ => return Ok(broken(reading)),
         }
         reading.advance(c.len_utf8());
         Ok(Step::Goes)
@@ -80,7 +80,7 @@ impl GlmCall {
 
     fn after_name(&mut self, reading: &mut Reading) -> Result<Step, NeedMore> {
         let Some(found) = reading.source.looking_at(0, [KEY, TOOL_CALL_END])? else {
-            return Ok(self.broken(reading));
+            return Ok(broken(reading));
         };
         reading.name_complete(&self.name);
         reading.accept();
@@ -90,7 +90,7 @@ impl GlmCall {
     fn after_pair(&mut self, reading: &mut Reading) -> Result<Step, NeedMore> {
         match reading.source.looking_at(0, or_opener(&[KEY, TOOL_CALL_END], reading))? {
             Some(found) => Ok(self.take(found, reading)),
-            None => Ok(self.broken(reading)),
+            None => Ok(broken(reading)),
         }
     }
 
@@ -101,7 +101,7 @@ impl GlmCall {
                 reading.advance(KEY_END.len());
                 self.place = Place::Middle;
             }
-            Some(VALUE | VALUE_END) => return Ok(self.broken(reading)),
+            Some(VALUE | VALUE_END) => return Ok(broken(reading)),
             Some(found) => return Ok(self.take(found, reading)),
             None => {
                 self.key.push('<');
@@ -119,7 +119,7 @@ impl GlmCall {
                 Ok(Step::Goes)
             }
             Some(found) => Ok(self.take(found, reading)),
-            None => Ok(self.broken(reading)),
+            None => Ok(broken(reading)),
         }
     }
 
@@ -147,8 +147,8 @@ impl GlmCall {
         self.arguments.close(reading);
         Step::Closed
     }
+}
 
-    fn broken(&self, reading: &Reading) -> Step {
-        Step::Broken(reading.here())
-    }
+fn broken(reading: &Reading) -> Step {
+    Step::Broken(reading.here())
 }

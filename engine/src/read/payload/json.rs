@@ -61,6 +61,15 @@ enum Place {
     Done,
 }
 
+// === impl Place ===
+
+impl Place {
+    /// Whether it is in the arguments' string.
+    fn is_quoted(self) -> bool {
+        matches!(self, Self::Quote | Self::Quoted | Self::QuotedNull | Self::Unquote)
+    }
+}
+
 // === impl JsonCall ===
 
 impl Payload for JsonCall {
@@ -71,7 +80,7 @@ impl Payload for JsonCall {
         }
         Ok(match self.place {
             Place::InKey | Place::InName => self.string_character(c, reading),
-            Place::Quote | Place::Quoted | Place::QuotedNull | Place::Unquote => self.quoted(c, reading),
+            place if place.is_quoted() => self.quoted(c, reading),
             Place::InArguments | Place::Null | Place::Other => self.value_character(c, reading),
             _ if is_blank(c) => self.advance(c, self.place, reading),
             _ => self.structure(c, reading),
@@ -83,9 +92,7 @@ impl JsonCall {
     fn in_string(&self) -> bool {
         match self.place {
             Place::InArguments | Place::Other => self.value.in_string(),
-            Place::InKey | Place::InName => true,
-            Place::Quote | Place::Quoted | Place::QuotedNull | Place::Unquote => true,
-            _ => false,
+            place => place.is_quoted() || matches!(place, Place::InKey | Place::InName),
         }
     }
 

@@ -103,13 +103,11 @@ impl TagArguments {
         encode(key, &mut value.lead);
         value.lead.push_str("\":");
         self.members += 1;
-        value.take = match reading.tool().and_then(|tool| declared_type(&tool.parameters, key)) {
-            Some(wanted) => Take::Typed(wanted, String::new()),
-            None => {
-                value.begin_text(reading);
-                Take::Text
-            }
-        };
+        let wanted = reading.tool().and_then(|tool| declared_type(&tool.parameters, key));
+        value.take = wanted.map_or(Take::Text, |wanted| Take::Typed(wanted, String::new()));
+        if wanted.is_none() {
+            value.begin_text(reading);
+        }
         value
     }
 
@@ -129,17 +127,13 @@ impl Value {
             self.end(reading);
             return Ok(true);
         };
-        let framing = self.ends.framing == Framing::Newlines && c == '\n';
-        if std::mem::take(&mut self.at_start) && framing {
-            self.line_start = true;
-            reading.advance(1);
-            if matches!(self.take, Take::Text) {
-                reading.markup();
-            }
+        let newline = self.ends.framing == Framing::Newlines && c == '\n';
+        if std::mem::take(&mut self.at_start) && newline {
+            self.first_newline(reading);
             return Ok(false);
         }
-        if framing || c == '<' {
-            let newline = usize::from(framing);
+        if newline || c == '<' {
+            let newline = usize::from(newline);
             if let Some(ending) = self.ending_at(newline, arguments, reading)? {
                 reading.advance(newline);
                 self.end(reading);
@@ -149,6 +143,15 @@ impl Value {
         }
         self.text(self.plain(c, reading), reading);
         Ok(false)
+    }
+
+    /// The newline after the opener belongs to it.
+    fn first_newline(&mut self, reading: &mut Reading) {
+        self.line_start = true;
+        reading.advance(1);
+        if matches!(self.take, Take::Text) {
+            reading.markup();
+        }
     }
 
     /// How many bytes from here on can only be text.

@@ -85,7 +85,7 @@ impl XmlCall {
     fn in_function(&mut self, reading: &mut Reading) -> Result<Step, NeedMore> {
         let Some(c) = reading.source.peek()? else { return Ok(self.close(0, reading)) };
         match (&self.place, c) {
-            (Place::Name, '<') => return Ok(Step::Broken(reading.here())),
+            (Place::Name, '<') | (Place::Key, '\n') => return Ok(Step::Broken(reading.here())),
             (_, '<') => return self.tag(reading),
             (Place::Name, '>') => {
                 reading.name_complete(&self.name);
@@ -97,7 +97,6 @@ impl XmlCall {
                 self.place = Place::Value(self.arguments.value(self.key.trim(), &ENDS, reading));
                 return Ok(Step::Goes);
             }
-            (Place::Key, '\n') => return Ok(Step::Broken(reading.here())),
             (Place::Key, _) => self.key.push(c),
             _ if c.is_whitespace() => {}
             _ => return Ok(Step::Broken(reading.here())),
@@ -109,29 +108,33 @@ impl XmlCall {
     /// A tag between parameters, or one that breaks off a key.
     fn tag(&mut self, reading: &mut Reading) -> Result<Step, NeedMore> {
         let markers = [PARAMETER, FUNCTION_END, TOOL_CALL_END];
-        match reading.source.looking_at(0, or_opener(&markers, reading))? {
-            Some(PARAMETER) => {
-                reading.accept();
-                self.lose_key(reading);
-                reading.advance(PARAMETER.len());
-                self.arguments.begin(reading);
-                self.key.clear();
-                self.place = Place::Key;
-                Ok(Step::Goes)
-            }
-            Some(FUNCTION_END) => {
-                reading.accept();
+        let Some(found) = reading.source.looking_at(0, or_opener(&markers, reading))? else {
+            return Ok(Step::Broken(reading.here()));
+        };
+        if markers.contains(&found) {
+            reading.accept();
+        } else if !reading.is_call() {
+            return Ok(Step::Broken(reading.here()));
+        }
+        Ok(match found {
+            PARAMETER => self.open_key(reading),
+            FUNCTION_END => {
                 self.close(FUNCTION_END.len(), reading);
                 self.place = Place::Closed;
-                Ok(Step::Goes)
+                Step::Goes
             }
-            Some(TOOL_CALL_END) => {
-                reading.accept();
-                Ok(self.close(TOOL_CALL_END.len(), reading))
-            }
-            Some(_) if reading.is_call() => Ok(self.close(0, reading)),
-            _ => Ok(Step::Broken(reading.here())),
-        }
+            TOOL_CALL_END => self.close(TOOL_CALL_END.len(), reading),
+            _ => self.close(0, reading),
+        })
+    }
+
+    fn open_key(&mut self, reading: &mut Reading) -> Step {
+        self.lose_key(reading);
+        reading.advance(PARAMETER.len());
+        self.arguments.begin(reading);
+        self.key.clear();
+        self.place = Place::Key;
+        Step::Goes
     }
 
     /// Between `</function>` and the closer of the envelope, which a bare function need not have.

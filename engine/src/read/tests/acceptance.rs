@@ -56,7 +56,7 @@ fn an_unoffered_name_makes_the_envelope_text_through_its_closer() {
         r#"Hi <tool_call>{"arguments": {"q": "a"}, "name": "other"}</tool_call> bye"#,
         r#"Hi <tool_call>{"arguments": {"q": "a"}}</tool_call> bye"#,
         r#"Hi <tool_call>{"name": 5}</tool_call> bye"#,
-        r#"Hi <tool_call>{}</tool_call> bye"#,
+        "Hi <tool_call>{}</tool_call> bye",
         "Hi <tool_call>other<arg_key>q</arg_key><arg_value>say </tool_call> now</arg_value></tool_call> bye",
         "Hi <tool_call>look</tool_call> bye",
         "Hi <tool_call></tool_call> bye",

@@ -122,6 +122,7 @@ fn the_models_own_end_in_a_json_string_is_a_break() {
     many(ALL).check(&json("{\"q\": \"a"), says("").cut("{\"q\":\"a"));
     many(ALL).check(&json("{\"q"), says("").cut("{"));
     many(ALL).check(&json("{\"q\": \"a\\u00"), says("\\u00").cut("{\"q\":\"a"));
+    many(ALL).check(&json("{\"q\": \"\\ud83d\\ud83d"), says("\\ud83d").cut("{\"q\":\"\\\\ud83d"));
     many(ALL).check(&json("\"{\\\"q\\\": [1"), says("1").cut("{\"q\":["));
 }
 
