@@ -23,27 +23,38 @@ pub(super) fn declared(parameters: &Value) -> Option<&Map<String, Value>> {
     parameters.get("properties")?.as_object()
 }
 
-/// The declared type of a parameter, or `None` if its value is taken as text: a string, a union, no type at all.
-pub(super) fn declared_type(parameters: &Value, key: &str) -> Option<Type> {
-    match declared(parameters)?.get(key)?.get("type")?.as_str()? {
-        "array" => Some(Type::Array),
-        "boolean" => Some(Type::Boolean),
-        "integer" => Some(Type::Integer),
-        "null" => Some(Type::Null),
-        "number" => Some(Type::Number),
-        "object" => Some(Type::Object),
+/// The declared types of a parameter, or `None` if its value is taken as text: a string, a union that allows one, a
+/// type nobody knows, no type at all.
+pub(super) fn declared_types(parameters: &Value, key: &str) -> Option<Vec<Type>> {
+    match declared(parameters)?.get(key)?.get("type")? {
+        Value::String(name) => Type::from_name(name).map(|one| vec![one]),
+        Value::Array(names) if !names.is_empty() => {
+            names.iter().map(|name| Type::from_name(name.as_str()?)).collect()
+        }
         _ => None,
     }
 }
 
-/// The compact JSON text of a value that fits its type.
-pub(super) fn fit(text: &str, wanted: Type) -> Option<String> {
-    json::compact(text).filter(|value| wanted.holds(value))
+/// The compact JSON text of a value that fits one of its types.
+pub(super) fn fit(text: &str, wanted: &[Type]) -> Option<String> {
+    json::compact(text).filter(|value| wanted.iter().any(|one| one.holds(value)))
 }
 
 // === impl Type ===
 
 impl Type {
+    fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "array" => Some(Self::Array),
+            "boolean" => Some(Self::Boolean),
+            "integer" => Some(Self::Integer),
+            "null" => Some(Self::Null),
+            "number" => Some(Self::Number),
+            "object" => Some(Self::Object),
+            _ => None,
+        }
+    }
+
     fn holds(self, value: &str) -> bool {
         match self {
             Self::Array => value.starts_with('['),
@@ -70,23 +81,33 @@ fn is_whole(number: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::{Type, declared_type, fit};
+    use super::{Type, declared_types, fit};
 
     #[test]
-    fn a_type_is_one_plain_word_other_than_string() {
+    fn types_are_known_words_without_string() {
         let schema = json!({"properties": {
-            "n": {"type": "integer"}, "q": {"type": "string"}, "u": {"type": ["integer", "null"]},
+            "n": {"type": "integer"}, "u": {"type": ["integer", "null"]}, "q": {"type": "string"},
+            "text": {"type": ["integer", "string"]}, "empty": {"type": []}, "mixed": {"type": ["integer", 5]},
             "none": {}, "odd": {"type": "tuple"}, "flat": true, "any": {"anyOf": [{"type": "integer"}]},
         }});
-        assert_eq!(declared_type(&schema, "n"), Some(Type::Integer));
-        for key in ["q", "u", "none", "odd", "flat", "any", "undeclared"] {
-            assert_eq!(declared_type(&schema, key), None, "{key}");
+        assert_eq!(declared_types(&schema, "n"), Some(vec![Type::Integer]));
+        assert_eq!(declared_types(&schema, "u"), Some(vec![Type::Integer, Type::Null]));
+        for key in ["q", "text", "empty", "mixed", "none", "odd", "flat", "any", "undeclared"] {
+            assert_eq!(declared_types(&schema, key), None, "{key}");
         }
-        assert_eq!(declared_type(&json!(null), "n"), None);
+        assert_eq!(declared_types(&json!(null), "n"), None);
+    }
+
+    #[test]
+    fn one_type_of_a_union_is_enough() {
+        let wanted = [Type::Integer, Type::Boolean];
+        assert_eq!(fit("true", &wanted).as_deref(), Some("true"));
+        assert_eq!(fit("7", &wanted).as_deref(), Some("7"));
+        assert_eq!(fit("null", &wanted), None);
     }
 
     fn check(wanted: Type, text: &str, expected: Option<&str>) {
-        assert_eq!(fit(text, wanted).as_deref(), expected, "{text:?} as {wanted:?}");
+        assert_eq!(fit(text, &[wanted]).as_deref(), expected, "{text:?} as {wanted:?}");
     }
 
     #[test]

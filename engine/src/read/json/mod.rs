@@ -1,7 +1,7 @@
 //! A JSON value read character by character and said again without blanks.
 //!
 //! In: characters with their places. Out: pieces of compact JSON text, as early as they can never be taken back: a
-//! comma and a key go out with the first of their value, a number or literal when it is complete. Numbers stay as
+//! comma and a key go out when their value begins, a number or literal when it is complete. Numbers stay as
 //! written, strings are decoded and encoded again, `NaN` is a string, and of a repeated key the first stands.
 
 mod string;
@@ -36,6 +36,8 @@ pub(super) struct Json {
     text: String,
     token: Token,
     token_start: usize,
+    /// A comma or key is out whose number or literal is not.
+    owes: bool,
 }
 
 /// Where in the grammar of JSON the next character stands.
@@ -182,6 +184,7 @@ impl Json {
             '[' => self.open("[", None, span.end, sink),
             _ if self.token.start(c) => {
                 self.token_start = span.start;
+                self.owes = self.say("", span.start, sink);
                 self.go(Place::InToken)
             }
             _ => Step::Broken,
@@ -204,15 +207,19 @@ impl Json {
         self.go(place)
     }
 
-    /// Says the first of a value, with the comma and the key that stand before it.
-    fn say(&mut self, first: &str, upto: usize, sink: &mut impl Sink) {
+    /// Says the first of a value, with the comma and the key that stand before it. Whether that was anything.
+    fn say(&mut self, first: &str, upto: usize, sink: &mut impl Sink) -> bool {
         if self.skips() {
-            return;
+            return false;
         }
         self.begin_lead();
         self.lead.push_str(first);
-        sink.arguments(upto, Origin::Syntax, &self.lead);
+        let says = !self.lead.is_empty();
+        if says {
+            sink.arguments(upto, Origin::Syntax, &self.lead);
+        }
         self.lead.clear();
+        says
     }
 
     /// Of an item of an array, writes the comma; of a member of an object, comma and key are written already.
@@ -299,9 +306,9 @@ impl Json {
         }
         let Some(text) = self.token.complete() else { return false };
         if !self.skips() {
-            self.say("", self.token_start, sink);
             sink.arguments(upto, Origin::TypedValue, &text);
         }
+        self.owes = false;
         self.end_value(upto, sink);
         true
     }
@@ -336,8 +343,13 @@ impl Json {
         self.end_value(upto, sink)
     }
 
-    /// The brackets that are still to come, the value being closed where it stands.
-    pub(super) fn missing_brackets(&self) -> String {
+    /// The brackets that are still to come if the value is closed where it stands; `None` if they would not make it
+    /// JSON, because a comma or a key waits for its number or literal.
+    pub(super) fn missing_brackets(&self) -> Option<String> {
+        (!self.owes).then(|| self.open_brackets())
+    }
+
+    fn open_brackets(&self) -> String {
         let open = self.skipped_at.unwrap_or(self.levels.len());
         self.levels
             .iter()

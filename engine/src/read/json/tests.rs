@@ -19,10 +19,10 @@ fn check(text: &str, expected: &str, last: Step) {
 }
 
 #[test]
-fn a_key_goes_out_with_its_value_and_a_number_when_it_is_complete() {
-    check(r#"{"a":1}"#, r#"{||||||"a":1}"#, Step::Last);
+fn a_key_goes_out_when_its_value_begins_and_a_number_when_it_is_complete() {
+    check(r#"{"a":1}"#, r#"{|||||"a":|1}"#, Step::Last);
     check(r#"{"a":"b"}"#, r#"{|||||"a":"|b|"|}"#, Step::Last);
-    check("[1, 2]", "[||1|||,2]", Step::Last);
+    check("[1, 2]", "[||1||,|2]", Step::Last);
     check("12 ", "||12", Step::Past);
     check(r#""\u0041""#, r#""||||||A|""#, Step::Last);
 }
@@ -70,7 +70,22 @@ fn missing_brackets_close_what_is_said() {
         }
         json.missing_brackets()
     };
-    assert_eq!(brackets(r#"{"a":[{"b":"#), "}]}");
-    assert_eq!(brackets(r#"{"a":1,"a":[{"#), "}");
-    assert_eq!(brackets("{}"), "");
+    assert_eq!(brackets(r#"{"a":[{"b":"#).as_deref(), Some("}]}"));
+    assert_eq!(brackets(r#"{"a":1,"a":[{"#).as_deref(), Some("}"));
+    assert_eq!(brackets(r#"{"a":[tru"#).as_deref(), Some("]}"));
+    assert_eq!(brackets("{}").as_deref(), Some(""));
+}
+
+#[test]
+fn a_key_or_comma_that_waits_for_its_value_cannot_be_closed() {
+    let brackets = |text: &str| {
+        let mut json = Json::default();
+        let mut out = String::new();
+        for (at, c) in text.char_indices() {
+            json.step(c, at..at + c.len_utf8(), &mut out);
+        }
+        (out, json.missing_brackets())
+    };
+    assert_eq!(brackets(r#"{"a":1, "b": tru"#), (r#"{"a":1,"b":"#.to_owned(), None));
+    assert_eq!(brackets(r#"{"a":[1, -"#), (r#"{"a":[1,"#.to_owned(), None));
 }

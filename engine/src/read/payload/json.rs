@@ -340,8 +340,16 @@ impl JsonCall {
             reading.lose(reading.here());
         }
         reading.markup();
-        reading.arguments(reading.here(), Origin::Syntax, &self.value.missing_brackets());
-        self.arguments_done(reading);
+        match self.value.missing_brackets() {
+            Some(brackets) => {
+                reading.arguments(reading.here(), Origin::Syntax, &brackets);
+                self.arguments_done(reading);
+            }
+            None => {
+                self.arguments_done = true;
+                reading.end_arguments(Arguments::Cut);
+            }
+        }
     }
 
     /// The outer object is complete. A call with a name and nothing else has no arguments.

@@ -1,7 +1,7 @@
 //! Arguments written as tags: what the GLM and the XML grammar have in common.
 //!
 //! In: keys, and values up to their closers. Out: members of a JSON object. Text flows as it comes; a value of
-//! another type goes out at its closer; a key that came before is lost with its value. A closer in a value is one
+//! another type goes out at its closer, its key when it begins; a key that came before is lost with its value. A closer in a value is one
 //! only if the grammar goes on after it; otherwise it is part of the text.
 
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use crate::read::json::encode;
 use crate::read::marker::{Marker, Sight};
 use crate::read::reading::{Arguments, Reading, Sink};
 use crate::read::source::NeedMore;
-use crate::read::typed::{Type, declared, declared_type, fit};
+use crate::read::typed::{Type, declared, declared_types, fit};
 
 /// The arguments of a call so far.
 #[derive(Debug, Default)]
@@ -47,10 +47,6 @@ pub(super) enum Framing {
 pub(super) struct Value {
     ends: &'static ValueEnds,
     take: Take,
-    /// The comma and key that go out with a value which is not text.
-    lead: String,
-    /// Where it starts.
-    start: usize,
     at_start: bool,
     line_start: bool,
 }
@@ -59,7 +55,7 @@ pub(super) struct Value {
 #[derive(Debug)]
 enum Take {
     Text,
-    Typed(Type, String),
+    Typed(Vec<Type>, String),
     /// Its key came before.
     Lost,
 }
@@ -88,27 +84,23 @@ impl TagArguments {
 
     /// A key was read, and the opener of its value.
     pub(super) fn value(&mut self, key: &str, ends: &'static ValueEnds, reading: &mut Reading) -> Value {
-        let mut value = Value {
-            ends,
-            take: Take::Lost,
-            lead: String::new(),
-            start: reading.here(),
-            at_start: true,
-            line_start: false,
-        };
-        if !self.keys.insert(key.to_owned()) {
-            return value;
-        }
-        value.lead.push_str(if self.members == 0 { "\"" } else { ",\"" });
-        encode(key, &mut value.lead);
-        value.lead.push_str("\":");
+        let take =
+            if self.keys.insert(key.to_owned()) { self.begin_member(key, reading) } else { Take::Lost };
+        Value { ends, take, at_start: true, line_start: false }
+    }
+
+    /// Comma and key go out as soon as the value begins, and the quote of one that is text.
+    fn begin_member(&mut self, key: &str, reading: &mut Reading) -> Take {
+        let mut lead = String::from(if self.members == 0 { "\"" } else { ",\"" });
+        encode(key, &mut lead);
+        lead.push_str("\":");
         self.members += 1;
-        let wanted = reading.tool().and_then(|tool| declared_type(&tool.parameters, key));
-        value.take = wanted.map_or(Take::Text, |wanted| Take::Typed(wanted, String::new()));
+        let wanted = reading.tool().and_then(|tool| declared_types(&tool.parameters, key));
         if wanted.is_none() {
-            value.begin_text(reading);
+            lead.push('"');
         }
-        value
+        reading.arguments(reading.here(), Origin::Syntax, &lead);
+        wanted.map_or(Take::Text, |wanted| Take::Typed(wanted, String::new()))
     }
 
     /// The arguments are closed by what was read last, or by what it implies.
@@ -211,12 +203,6 @@ impl Value {
         if undecided { Err(NeedMore) } else { Ok(None) }
     }
 
-    fn begin_text(&mut self, reading: &mut Reading) {
-        self.lead.push('"');
-        reading.arguments(reading.here(), Origin::Syntax, &self.lead);
-        self.lead.clear();
-    }
-
     /// Reads that many bytes of the value.
     fn text(&mut self, bytes: usize, reading: &mut Reading) {
         let text = reading.source.rest().get(..bytes).unwrap_or_default();
@@ -244,13 +230,12 @@ impl Value {
                 reading.arguments(reading.here(), Origin::Syntax, "\"");
             }
             Take::Typed(wanted, text) => {
-                let value = fit(&text, wanted).unwrap_or_else(|| {
+                let value = fit(&text, &wanted).unwrap_or_else(|| {
                     let mut string = String::from('"');
                     encode(&text, &mut string);
                     string.push('"');
                     string
                 });
-                reading.arguments(self.start, Origin::Syntax, &self.lead);
                 reading.arguments(reading.here(), Origin::TypedValue, &value);
             }
             Take::Lost => reading.lose(reading.here()),

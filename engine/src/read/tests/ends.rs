@@ -66,9 +66,10 @@ fn arguments_stay_a_prefix_at_a_cut() {
         ("{\"q\": \"", "{\"q\":\""),
         ("{\"q\": \"a\\", "{\"q\":\"a"),
         ("{\"q\": \"a\\ud83d\\ude", "{\"q\":\"a"),
-        ("{\"n\": 12", "{"),
+        ("{\"n\": 12", "{\"n\":"),
         ("{\"n\": 12,", "{\"n\":12"),
-        ("{\"n\": [1, tru", "{\"n\":[1"),
+        ("{\"n\": [1, tru", "{\"n\":[1,"),
+        ("{\"n\": [tru", "{\"n\":["),
         ("{\"n\": 1, \"n\": 2", "{\"n\":1"),
     ] {
         check_cut(&json(written), &says("").cut(prefix));
@@ -82,7 +83,7 @@ fn arguments_stay_a_prefix_at_a_cut() {
         "<tool_call>lookup<arg_key>q</arg_key><arg_value>a</arg_value> </tool",
         &says("").cut("{\"q\":\"a"),
     );
-    check_cut("<tool_call>lookup<arg_key>n</arg_key><arg_value>5", &says("").cut("{"));
+    check_cut("<tool_call>lookup<arg_key>n</arg_key><arg_value>5", &says("").cut("{\"n\":"));
     check_cut("<tool_call><function=lookup><parameter=", &says("").cut("{"));
     check_cut("<tool_call><function=lookup><parameter=q>\na\n", &says("").cut("{\"q\":\"a"));
     check_cut("<tool_call><function=lookup></function>\n</too", &says("").calls("{}"));
@@ -106,13 +107,22 @@ fn the_models_own_end_closes_a_call() {
         ("{\"name\": \"lookup\", \"arguments\": {", "{}"),
         ("{\"name\": \"lookup\", \"arguments\": {\"n\": [1, {\"a\": 12", "{\"n\":[1,{\"a\":12}]}"),
         ("{\"name\": \"lookup\", \"arguments\": {\"n\": 1,", "{\"n\":1}"),
-        ("{\"name\": \"lookup\", \"arguments\": {\"n\": 1.", "{}"),
+        ("{\"name\": \"lookup\", \"arguments\": {\"n\": [tru", "{\"n\":[]}"),
         ("{\"name\": \"lookup\", \"arguments\": {\"n\": 1, \"n\": [2", "{\"n\":1}"),
         ("{\"name\": \"lookup\"}", "{}"),
         ("{\"name\": \"lookup\", \"arguments\": {}}", "{}"),
         ("{\"name\": \"lookup\", \"arguments\": {}, \"id\": \"ca", "{}"),
     ] {
         many(ALL).check(&format!("Go. <tool_call>{text}"), says("Go.").calls(arguments));
+    }
+}
+
+#[test]
+fn an_unfinished_number_or_literal_whose_key_is_out_leaves_a_prefix() {
+    let json = |rest: &str| format!("Go. <tool_call>{{\"name\": \"lookup\", \"arguments\": {rest}");
+    for (written, prefix) in [("{\"n\": 1.", "{\"n\":"), ("{\"n\": [1, tru", "{\"n\":[1,")] {
+        many(ALL).check(&json(written), says("Go.").cut(prefix));
+        many(ALL).check(&json(&format!("{written}</tool_call>")), says("Go.").cut(prefix));
     }
 }
 
@@ -132,7 +142,7 @@ fn a_break_keeps_what_was_sent_and_the_rest_is_content() {
         |rest: &str| format!("Go. <tool_call>{{\"name\": \"lookup\", \"arguments\": {rest}</tool_call> ok");
     for (written, prefix, content) in [
         ("{\"q\": True}}", "{", "True}}"),
-        ("{\"n\": 12x}}", "{", "12x}}"),
+        ("{\"n\": 12x}}", "{\"n\":", "12x}}"),
         ("{\"n\": 1,}}", "{\"n\":1", "}}"),
         ("{\"n\" 1}}", "{", "1}}"),
         ("{q: 1}}", "{", "q: 1}}"),
@@ -144,7 +154,7 @@ fn a_break_keeps_what_was_sent_and_the_rest_is_content() {
     }
     many(ALL).check(&json("{\"n\": 1}}}"), says("Go. }</tool_call> ok").calls("{\"n\":1}"));
     many(ALL).check(&json("\"{} x\"}"), says("Go. x\"}</tool_call> ok").calls("{}"));
-    many(ALL).check(&json("\"{\\\"q\\\": 1\"}"), says("Go. 1\"}</tool_call> ok").cut("{"));
+    many(ALL).check(&json("\"{\\\"q\\\": 1\"}"), says("Go. 1\"}</tool_call> ok").cut("{\"q\":"));
     let glm = "<tool_call>lookup<arg_key>q</arg_key>x<tool_call>get_time</tool_call><tool_call>get_time</tool_call>";
     many(ALL).check(glm, says("x<tool_call>get_time</tool_call>").cut("{").call("get_time", "{}", true));
     let xml = "<tool_call><function=lookup><parameter=a\nb>c</parameter></function></tool_call>.";
