@@ -26,12 +26,22 @@ pub(super) fn declared(parameters: &Value) -> Option<&Map<String, Value>> {
 /// The declared types of a parameter, or `None` if its value is taken as text: a string, a union that allows one, a
 /// type nobody knows, no type at all.
 pub(super) fn declared_types(parameters: &Value, key: &str) -> Option<Vec<Type>> {
-    match declared(parameters)?.get(key)?.get("type")? {
-        Value::String(name) => Type::from_name(name).map(|one| vec![one]),
-        Value::Array(names) if !names.is_empty() => {
+    types_of(declared(parameters)?.get(key)?)
+}
+
+/// The types a schema names, by itself or through the branches of its union.
+fn types_of(schema: &Value) -> Option<Vec<Type>> {
+    match schema.get("type") {
+        Some(Value::String(name)) => Type::from_name(name).map(|one| vec![one]),
+        Some(Value::Array(names)) if !names.is_empty() => {
             names.iter().map(|name| Type::from_name(name.as_str()?)).collect()
         }
-        _ => None,
+        Some(_) => None,
+        None => {
+            let branches = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_array()?;
+            let types: Vec<_> = branches.iter().map(types_of).collect::<Option<Vec<_>>>()?.concat();
+            (!types.is_empty()).then_some(types)
+        }
     }
 }
 
@@ -88,11 +98,13 @@ mod tests {
         let schema = json!({"properties": {
             "n": {"type": "integer"}, "u": {"type": ["integer", "null"]}, "q": {"type": "string"},
             "text": {"type": ["integer", "string"]}, "empty": {"type": []}, "mixed": {"type": ["integer", 5]},
-            "none": {}, "odd": {"type": "tuple"}, "flat": true, "any": {"anyOf": [{"type": "integer"}]},
+            "none": {}, "odd": {"type": "tuple"}, "flat": true,
+            "any": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "any text": {"oneOf": [{"type": "integer"}, {}]},
         }});
         assert_eq!(declared_types(&schema, "n"), Some(vec![Type::Integer]));
         assert_eq!(declared_types(&schema, "u"), Some(vec![Type::Integer, Type::Null]));
-        for key in ["q", "text", "empty", "mixed", "none", "odd", "flat", "any", "undeclared"] {
+        assert_eq!(declared_types(&schema, "any"), Some(vec![Type::Integer, Type::Boolean]));
+        for key in ["q", "text", "empty", "mixed", "none", "odd", "flat", "any text", "undeclared"] {
             assert_eq!(declared_types(&schema, key), None, "{key}");
         }
         assert_eq!(declared_types(&json!(null), "n"), None);
