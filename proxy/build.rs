@@ -1,7 +1,7 @@
 //! Embeds the default cases: every `cases/<suite>/*.json` except recordings becomes one `(path, text)` entry,
 //! so that an installed binary checks without a checkout beside it.
 
-use std::{env, fs, io, path::Path};
+use std::{env, fmt::Write as _, fs, io, path::Path};
 
 fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cases");
@@ -17,14 +17,13 @@ fn main() -> io::Result<()> {
     for file in files {
         println!("cargo:rerun-if-changed={}", file.display());
         let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
-        text += &format!(
-            "    ({:?}, include_str!({:?})),\n",
-            format!("cases/{name}"),
-            file.display().to_string()
-        );
+        let path = file.display().to_string();
+        let _ = writeln!(text, "    ({:?}, include_str!({path:?})),", format!("cases/{name}"));
     }
     text += "]\n";
-    fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("cases.rs"), text)
+    #[expect(clippy::disallowed_methods, reason = "a build script is told its folder this way only")]
+    let out = env::var("OUT_DIR").map_err(io::Error::other)?;
+    fs::write(Path::new(&out).join("cases.rs"), text)
 }
 
 fn sorted(folder: &Path) -> io::Result<Vec<std::path::PathBuf>> {

@@ -3,7 +3,27 @@
 //! In: the raw text in pieces, cut anywhere. Out: [`ReplyEvent`]s that say what a client is sent, each with the
 //! span of text it came from. There is no second parser anywhere.
 
+mod events;
+mod fold;
+mod formats;
+mod json;
+mod marker;
+mod offer;
+mod payload;
+mod reader;
+mod reading;
+mod source;
+mod speech;
+#[cfg(test)]
+mod tests;
+mod typed;
+
 use std::ops::Range;
+
+pub use fold::{Fold, Folded, FoldedCall};
+pub use formats::Format;
+pub use offer::{Offer, Tool};
+pub use reader::{Finish, Reader, Thinking};
 
 /// How generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

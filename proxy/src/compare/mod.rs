@@ -1,6 +1,29 @@
 //! Two replies to differences. Pure. What counts as equal is data ([`Equality`]).
+//!
+//! In: two [`Reply`] of one request (whole and streamed, or two streams), or one reply and what was expected of it.
+//! Out: [`Difference`]s, most structural first: error, choices, calls, order, names, arguments, content, reasoning,
+//! refusal, finish, usage, form. Nothing here is worse than linear in the size of the replies.
 
 use crate::fold::Reply;
+
+pub mod arguments;
+mod calls;
+pub mod equality;
+mod error;
+pub mod expect;
+mod finish;
+mod form;
+pub mod show;
+pub mod text;
+mod usage;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
+
+pub use equality::Equality;
+pub use expect::{Expected, compare_expected};
 
 /// How two replies to one request disagree, in one place.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,17 +61,42 @@ pub enum Kind {
     Changed,
 }
 
-/// What counts as equal. The defaults are those of the wire rules' section on equality.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Equality {
-    /// Whether arguments are also compared as text.
-    pub arguments_text: bool,
-    /// Whether completion tokens must be equal (known equal tokens).
-    pub usage_completion: bool,
+/// Everything in which `right` differs from `left`, most structural first.
+///
+/// Where either reply is an error only the errors are compared: a broken answer beside an error says nothing more.
+pub fn compare(left: &Reply, right: &Reply, equality: Equality<'_>) -> Vec<Difference> {
+    let mut found = Vec::new();
+    if left.error.is_some() || right.error.is_some() {
+        error::compare(left, right, &mut found);
+        return found;
+    }
+    form::compare_choices(left, right, &mut found);
+    calls::compare(left, right, equality, &mut found);
+    text::compare(left, right, equality, &mut found);
+    finish::compare(left, right, &mut found);
+    usage::compare(left, right, equality, &mut found);
+    form::compare(left, right, &mut found);
+    found
 }
 
-/// Everything in which `right` differs from `left`, most structural first.
-pub fn compare(left: &Reply, right: &Reply, equality: Equality) -> Vec<Difference> {
-    let _ = (left, right, equality);
-    Vec::new()
+// === impl Difference ===
+
+impl Difference {
+    /// A difference of two short values: they stand for themselves, `none` where one is absent.
+    fn of_values(rule: &'static str, path: &str, left: Option<&str>, right: Option<&str>) -> Self {
+        let kind = match (left, right) {
+            (Some(_), None) => Kind::Lost,
+            (None, Some(_)) => Kind::Added,
+            _ => Kind::Changed,
+        };
+        let (left, right) = (show::value(left.unwrap_or("none"), 0), show::value(right.unwrap_or("none"), 0));
+        let diff = format!("[-{left}-]{{+{right}+}}");
+        Self { rule, path: path.to_owned(), left, right, kind, diff, events: (None, None) }
+    }
+
+    /// The same, with the events that brought the values.
+    fn at(mut self, left: Option<usize>, right: Option<usize>) -> Self {
+        self.events = (left, right);
+        self
+    }
 }

@@ -5,6 +5,32 @@
 use crate::exchange::Exchange;
 use serde_json::Value;
 
+pub mod framing;
+pub mod json;
+pub mod recut;
+pub mod sse;
+mod tally;
+pub mod utf8;
+pub mod whatwg;
+mod whole;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use recut::{Cut, recut, same_events};
+
+/// The most bytes of data that are kept of one event, or of one JSON document. More is an anomaly, not an end.
+pub const MAX_EVENT: usize = 8 << 20;
+
+/// The most memory that the events of one body may take, as estimated; events after that are not kept.
+pub const MAX_HELD: usize = 96 << 20;
+
+/// The most anomalies of one kind that are kept one by one; the rest is a number in [`AnomalyKind::More`].
+pub const MAX_ANOMALIES: usize = 1_000;
+
+/// The most of a body's text that is kept where it is neither events nor JSON.
+pub const MAX_TEXT: usize = 64 << 10;
+
 /// A stretch of a body, in bytes from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Hash)]
 pub struct Span {
@@ -64,7 +90,7 @@ pub struct Anomaly {
 }
 
 /// Kinds of anomaly, in the order of the layers they belong to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AnomalyKind {
     /// Bytes that are not UTF-8.
     InvalidUtf8,
@@ -120,6 +146,15 @@ pub enum AnomalyKind {
     TooDeep,
     /// The sentinel with something around it (spaces, quotes, other case).
     InexactDone,
+    /// More events than may be kept; those from here on were scanned but dropped.
+    TooManyEvents,
+    /// Further anomalies of a kind after the first [`MAX_ANOMALIES`], told as a number.
+    More {
+        /// The first of them that was not kept.
+        kind: Box<AnomalyKind>,
+        /// How many were not kept.
+        count: usize,
+    },
 }
 
 /// A body, decoded.
@@ -131,10 +166,26 @@ pub struct Decoded {
     pub events: Vec<Event>,
     /// What was odd or wrong, by position.
     pub anomalies: Vec<Anomaly>,
+    /// The body's text up to [`MAX_TEXT`], where it is neither events nor JSON; else empty.
+    pub text: String,
 }
 
-/// Decodes the body of an exchange.
+/// Decodes the body of an exchange. What it is is decided by its first bytes and, where they leave it open, by the
+/// content type: events under a wrong type are still read as events, and a JSON document that answers
+/// `stream: true` as JSON.
 pub fn decode(exchange: &Exchange) -> Decoded {
-    let _ = exchange;
-    Decoded::default()
+    let media = exchange.head.as_ref().map(crate::exchange::Head::media_type).unwrap_or_default();
+    match framing::of(&media, &exchange.slices) {
+        Framing::Sse => events(&exchange.slices),
+        Framing::Json => whole::document(&exchange.slices),
+        Framing::Other => whole::text(&exchange.slices),
+    }
+}
+
+fn events(slices: &[crate::exchange::Slice]) -> Decoded {
+    let mut scanner = sse::Scanner::new();
+    for slice in slices {
+        scanner.feed(&slice.bytes, slice.at);
+    }
+    scanner.finish()
 }

@@ -36,6 +36,10 @@ pub struct Request {
 
 /// What a request's body asks for, read once for all the rules: every field is what a server would understand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a field of the request body, named as it is there"
+)]
 pub struct Asked {
     /// `stream: true`.
     pub stream: bool,

@@ -1,4 +1,7 @@
 //! One exchange to breaches. A rule is an id, a severity, a sentence, a source, a check, and examples of both kinds.
+//!
+//! In: [`Facts`], everything known of one exchange, and a [`Profile`]. Out: [`Breach`]es, in the order of the
+//! catalogue. Pure. Bias: a rule that cannot tell a fault from a legal oddity stays silent.
 
 use crate::{
     decode::{Decoded, Span},
@@ -6,6 +9,28 @@ use crate::{
     fold::Reply,
     request::{Asked, case::Expect},
 };
+
+#[macro_use]
+pub mod example;
+
+pub mod catalogue;
+pub mod chat;
+pub mod digest;
+pub mod found;
+pub mod http;
+pub mod json;
+pub mod named;
+pub mod profile;
+pub mod sse_blocks;
+pub mod sse_bytes;
+#[cfg(test)]
+mod tests;
+
+pub use digest::Digest;
+pub use example::Example;
+pub use found::Found;
+pub use named::Named;
+pub use profile::Profile;
 
 /// How bad a breach is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,11 +54,11 @@ pub struct Rule {
     /// Who says so.
     pub source: &'static str,
     /// Finds the breaches of one exchange.
-    pub check: fn(&Facts<'_>, &mut Vec<Breach>),
-    /// Streams (or whole bodies) that keep it.
-    pub good: &'static [&'static str],
-    /// Streams (or whole bodies) that break it.
-    pub bad: &'static [&'static str],
+    pub check: fn(&Digest<'_>, &mut Found<'_>),
+    /// Exchanges that keep it.
+    pub good: &'static [Example],
+    /// Exchanges that break it.
+    pub bad: &'static [Example],
 }
 
 /// All that a rule may look at.
@@ -66,4 +91,38 @@ pub struct Breach {
     pub event: Option<usize>,
     /// The bytes, where they are known.
     pub span: Option<Span>,
+}
+
+/// Holds one exchange against the whole catalogue, as `profile` sees it.
+pub fn check(facts: &Facts<'_>, profile: &Profile) -> Vec<Breach> {
+    let digest = Digest::of(*facts);
+    let mut breaches = Vec::new();
+    for rule in catalogue::all() {
+        let mut found = Found::new(rule, facts.decoded);
+        (rule.check)(&digest, &mut found);
+        breaches.extend(found.judged(profile));
+    }
+    breaches
+}
+
+// === impl Severity ===
+
+impl Severity {
+    /// `info`, `warn` or `error`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+// === impl Facts ===
+
+impl Facts<'_> {
+    /// Whether the right answer, or one of the accepted ones, is known and `holds`.
+    pub fn expects(&self, holds: impl Fn(&Expect) -> bool) -> bool {
+        self.expect.is_some_and(|expect| holds(expect) || expect.accept.iter().any(holds))
+    }
 }

@@ -1,6 +1,9 @@
 //! One case through all stages, and many cases side by side. Speaks to the outside in run events only.
 
-use crate::{finding::Finding, request::Dialect};
+use crate::{
+    finding::{Finding, coverage::Condition},
+    request::Dialect,
+};
 use serde_json::Value;
 
 pub mod ask;
@@ -8,6 +11,8 @@ pub mod event;
 pub mod shown;
 pub mod upstream;
 pub mod verdict;
+
+pub use crate::compare::Expected;
 
 /// What became of one entry (case x dialect, derived variants included).
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +45,8 @@ pub struct Judged {
     pub other_policy: bool,
     /// The case's tags.
     pub tags: Vec<String>,
+    /// What the entry exercised beyond what its reply shows: a stop string that was met, several choices.
+    pub exercised: Vec<Condition>,
 }
 
 /// One exchange, as a report lists it.
@@ -78,17 +85,4 @@ pub enum Verdict {
     Skipped,
     /// No usable answer.
     Error,
-}
-
-/// How replies stand to what was expected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Expected {
-    /// Equal.
-    Match,
-    /// Equal once blanks in content and reasoning are removed.
-    Whitespace,
-    /// Not equal.
-    Mismatch,
-    /// Nothing is expected.
-    None,
 }

@@ -1,0 +1,5 @@
+//! The models the engine serves.
+
+mod puppet;
+
+pub use puppet::{PUPPETS, Puppet};

@@ -1,0 +1,143 @@
+//! The tools a request offers, and how a name in the text is held against them.
+//!
+//! In: tools with the JSON Schema of their parameters, and a name as it arrives, character by character. Out:
+//! which tool is meant, or, as early as that is certain, that none is.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// A tool that the model may call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Its name, in the spelling that a client is sent.
+    pub name: String,
+    /// JSON Schema of its parameters.
+    pub parameters: Value,
+}
+
+/// What a request offers. Without tools no envelope is read: then all text is content.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Offer {
+    /// The tools on offer.
+    pub tools: Vec<Tool>,
+    /// Whether only the first call counts.
+    pub one_call: bool,
+}
+
+/// An offer made ready for comparing names.
+#[derive(Debug)]
+pub(super) struct Offered {
+    offer: Arc<Offer>,
+    folded: Vec<String>,
+}
+
+/// A name of which more may come. Blanks around it do not count, nor does case.
+#[derive(Debug, Default)]
+pub(super) struct NameSoFar {
+    folded: String,
+    /// Blanks after it, which belong to it if more of it follows.
+    blanks: String,
+    stray: bool,
+}
+
+// === impl Offered ===
+
+impl Offered {
+    pub(super) fn new(offer: Arc<Offer>) -> Self {
+        let folded =
+            offer.tools.iter().map(|tool| tool.name.trim().chars().flat_map(char::to_lowercase).collect());
+        Self { folded: folded.collect(), offer }
+    }
+
+    /// Whether any envelope is read at all.
+    pub(super) fn any(&self) -> bool {
+        !self.offer.tools.is_empty()
+    }
+
+    /// Whether only the first call counts.
+    pub(super) fn one_call(&self) -> bool {
+        self.offer.one_call
+    }
+
+    /// The tool with that number.
+    pub(super) fn tool(&self, number: usize) -> Option<&Tool> {
+        self.offer.tools.get(number)
+    }
+
+    fn starts_a_name(&self, folded: &str) -> bool {
+        self.folded.iter().any(|name| name.starts_with(folded))
+    }
+}
+
+// === impl NameSoFar ===
+
+impl NameSoFar {
+    /// Takes one more character. False once no offered name can come of it.
+    pub(super) fn push(&mut self, c: char, offered: &Offered) -> bool {
+        if self.stray {
+            return false;
+        }
+        if c.is_whitespace() {
+            if !self.folded.is_empty() {
+                self.blanks.push(c);
+            }
+            return true;
+        }
+        self.folded.push_str(&self.blanks);
+        self.blanks.clear();
+        self.folded.extend(c.to_lowercase());
+        self.stray = !offered.starts_a_name(&self.folded);
+        !self.stray
+    }
+
+    /// The tool that the name, now complete, stands for.
+    pub(super) fn tool(&self, offered: &Offered) -> Option<usize> {
+        if self.stray {
+            return None;
+        }
+        offered.folded.iter().position(|name| *name == self.folded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::Value;
+
+    use super::{NameSoFar, Offer, Offered, Tool};
+
+    fn offered(names: &[&str]) -> Offered {
+        let tool = |name: &&str| Tool { name: (*name).to_owned(), parameters: Value::Null };
+        Offered::new(Arc::new(Offer { tools: names.iter().map(tool).collect(), one_call: false }))
+    }
+
+    #[test]
+    fn a_name_is_found_without_case_and_blanks() {
+        let offered = offered(&["lookup", "Look Around", "ÜBER"]);
+        for (text, expected) in [
+            (" \nLOOKUP ", Some(0)),
+            ("look around", Some(1)),
+            ("look  around", None),
+            ("über", Some(2)),
+            ("look", None),
+            ("lookups", None),
+            ("", None),
+        ] {
+            let mut name = NameSoFar::default();
+            for c in text.chars() {
+                name.push(c, &offered);
+            }
+            assert_eq!(name.tool(&offered), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_stray_name_is_known_at_its_first_stray_character() {
+        let offered = offered(&["lookup"]);
+        let mut name = NameSoFar::default();
+        let viable: Vec<bool> = " loox".chars().map(|c| name.push(c, &offered)).collect();
+        assert_eq!(viable, [true, true, true, true, false]);
+    }
+}

@@ -1,0 +1,56 @@
+//! What is equal in substance and differs in form: presence of content, the name of the reasoning field, model, fingerprint;
+//! and the number of choices, which is substance but has no better home.
+
+use super::{Difference, Kind};
+use crate::fold::{Reply, reply::Presence};
+
+/// Compares the number of choices; 0 means that nobody counted.
+pub(super) fn compare_choices(left: &Reply, right: &Reply, found: &mut Vec<Difference>) {
+    if left.choices != right.choices && left.choices > 0 && right.choices > 0 {
+        let (a, b) = (left.choices.to_string(), right.choices.to_string());
+        let mut one = Difference::of_values("parity/choices-count", "choices", Some(&a), Some(&b));
+        one.kind = if right.choices < left.choices { Kind::Lost } else { Kind::Added };
+        found.push(one);
+    }
+}
+
+/// Compares the forms.
+pub(super) fn compare(left: &Reply, right: &Reply, found: &mut Vec<Difference>) {
+    let (a, b) = (&left.reasoning_field, &right.reasoning_field);
+    if let (Some(x), Some(y)) = (a, b) {
+        push_unequal("parity/reasoning-field", "reasoning", x, y, found);
+    }
+    if let (Some(x), Some(y)) = (&left.model, &right.model) {
+        push_unequal("parity/model", "model", base(x), base(y), found);
+    }
+    if let (Some(x), Some(y)) = (&left.fingerprint, &right.fingerprint) {
+        push_unequal("parity/fingerprint", "system_fingerprint", x, y, found);
+    }
+    compare_presence(left, right, found);
+}
+
+fn push_unequal(rule: &'static str, path: &str, left: &str, right: &str, found: &mut Vec<Difference>) {
+    if left != right {
+        found.push(Difference::of_values(rule, path, Some(left), Some(right)));
+    }
+}
+
+/// A model's name without the suffixes by which rounds are asked for: gateways echo the name they were asked.
+fn base(model: &str) -> &str {
+    model.split('+').next().unwrap_or(model)
+}
+
+/// Null or nothing on one side and the empty string on the other.
+fn compare_presence(left: &Reply, right: &Reply, found: &mut Vec<Difference>) {
+    let word = |presence: Presence| match presence {
+        Presence::Absent => "absent",
+        Presence::Null => "null",
+        Presence::Empty => "empty string",
+        Presence::Text => "text",
+    };
+    let (a, b) = (left.content_presence, right.content_presence);
+    let none = |p| matches!(p, Presence::Absent | Presence::Null);
+    if (none(a) && b == Presence::Empty) || (none(b) && a == Presence::Empty) {
+        push_unequal("parity/content-presence", "content", word(a), word(b), found);
+    }
+}

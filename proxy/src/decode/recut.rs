@@ -1,0 +1,67 @@
+//! The same bytes in other slices: how a body was cut on its way must not matter, and here it is tried.
+
+use super::{Decoded, sse::Scanner};
+
+/// How to cut a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// Slices of this many bytes (of one, for 0).
+    Every(usize),
+    /// Slices of 1 to 64 bytes, drawn from this seed.
+    Random(u64),
+}
+
+/// The longest slice that [`Cut::Random`] draws.
+const MAX_RANDOM: u64 = 64;
+
+/// Scans a body, which was read as events, in other slices. Every arrival is 0.
+pub fn recut(body: &[u8], cut: Cut) -> Decoded {
+    let mut scanner = Scanner::new();
+    let mut sizes = Sizes::of(cut);
+    let mut rest = body;
+    while !rest.is_empty() {
+        let (slice, tail) = rest.split_at(sizes.draw().min(rest.len()));
+        scanner.feed(slice, 0);
+        rest = tail;
+    }
+    scanner.finish()
+}
+
+/// Whether two readings have the same events; arrivals and anomalies aside, since slices may change those.
+pub fn same_events(left: &Decoded, right: &Decoded) -> bool {
+    left.events.len() == right.events.len()
+        && left
+            .events
+            .iter()
+            .zip(&right.events)
+            .all(|(a, b)| a.span == b.span && a.name == b.name && a.data == b.data && a.payload == b.payload)
+}
+
+struct Sizes {
+    cut: Cut,
+    state: u64,
+}
+
+// === impl Sizes ===
+
+impl Sizes {
+    const fn of(cut: Cut) -> Self {
+        let state = if let Cut::Random(seed) = cut { seed } else { 0 };
+        Self { cut, state }
+    }
+
+    fn draw(&mut self) -> usize {
+        match self.cut {
+            Cut::Every(size) => size.max(1),
+            Cut::Random(_) => usize::try_from(self.next() % MAX_RANDOM).unwrap_or_default() + 1,
+        }
+    }
+
+    /// SplitMix64: small, seeded, the same everywhere.
+    const fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+}

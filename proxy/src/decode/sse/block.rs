@@ -1,0 +1,162 @@
+//! A block of lines up to a blank one, and the events made of such blocks.
+
+use crate::decode::{
+    AnomalyKind, Event, MAX_EVENT, MAX_HELD, Payload, Span,
+    json::{self, Origin},
+    tally::Tally,
+    utf8,
+};
+
+/// What a value of a JSON document is taken to cost in memory, its text aside.
+const VALUE_COST: usize = 100;
+
+/// A block being read. Its buffers are used again for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    /// Offset of its first line that is not blank.
+    pub start: Option<usize>,
+    /// `data` lines so far.
+    pub data_lines: usize,
+    /// Complete lines with a field that means something.
+    pub fields: usize,
+    /// Whether the body ended inside a line of it.
+    pub cut: bool,
+    data: Vec<u8>,
+    origin: Origin,
+    name: Option<Vec<u8>>,
+    /// Where data or name grew over the cap.
+    over: Option<usize>,
+}
+
+/// The events so far.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    pub list: Vec<Event>,
+    /// An estimate of the memory they take.
+    held: usize,
+    full: bool,
+}
+
+// === impl Block ===
+
+impl Block {
+    pub fn open(&mut self, start: usize) {
+        self.start.get_or_insert(start);
+    }
+
+    pub fn begin_data(&mut self, offset: usize) {
+        if self.data_lines > 0 {
+            self.push_data(b"\n", offset);
+        }
+        self.origin.line(self.data.len(), offset);
+        self.data_lines += 1;
+    }
+
+    pub fn push_data(&mut self, run: &[u8], offset: usize) {
+        push(&mut self.data, run, offset, &mut self.over);
+    }
+
+    pub fn begin_name(&mut self) {
+        self.name.get_or_insert_default().clear();
+    }
+
+    pub fn push_name(&mut self, run: &[u8], offset: usize) {
+        push(self.name.get_or_insert_default(), run, offset, &mut self.over);
+    }
+
+    /// Whether a client would lose something if the block were not dispatched: comments are nothing.
+    pub const fn holds_anything(&self) -> bool {
+        self.data_lines > 0 || self.fields > 0 || self.cut
+    }
+
+    fn reset(&mut self) {
+        let mut data = std::mem::take(&mut self.data);
+        let mut origin = std::mem::take(&mut self.origin);
+        data.clear();
+        data.shrink_to(64 << 10);
+        origin.clear();
+        *self = Self { data, origin, ..Self::default() };
+    }
+}
+
+fn push(to: &mut Vec<u8>, run: &[u8], offset: usize, over: &mut Option<usize>) {
+    let room = MAX_EVENT.saturating_sub(to.len()).min(run.len());
+    to.extend_from_slice(run.get(..room).unwrap_or_default());
+    if room < run.len() {
+        over.get_or_insert(offset + room);
+    }
+}
+
+// === impl Events ===
+
+impl Events {
+    /// Closes a block that ends at `end`: an event, or nothing a client would dispatch.
+    pub fn close(&mut self, block: &mut Block, end: usize, arrived: u64, tally: &mut Tally) {
+        let Some(start) = block.start else { return };
+        let span = Span { start, end };
+        if block.data_lines > 0 {
+            self.event(block, span, arrived, tally);
+        } else if block.fields > 0 {
+            tally.note(span, AnomalyKind::EventWithoutData);
+        }
+        block.reset();
+    }
+
+    fn event(&mut self, block: &mut Block, span: Span, arrived: u64, tally: &mut Tally) {
+        if self.is_full(span, tally) {
+            return;
+        }
+        note_block(block, span, tally);
+        let (payload, values) = payload(block, span, tally);
+        let data = utf8::lossy(utf8::whole_characters_if(block.over.is_some(), &block.data));
+        let name = block.name.take().map(|name| utf8::lossy(&name));
+        self.held += size_of::<Event>() + 2 * data.len() + values * VALUE_COST;
+        self.list.push(Event { span, arrived, name, data, payload });
+    }
+
+    fn is_full(&mut self, span: Span, tally: &mut Tally) -> bool {
+        let full = self.held > MAX_HELD;
+        if full && !self.full {
+            tally.note(span, AnomalyKind::TooManyEvents);
+        }
+        self.full = full;
+        full
+    }
+}
+
+fn note_block(block: &Block, span: Span, tally: &mut Tally) {
+    if block.data_lines > 1 {
+        tally.note(span, AnomalyKind::MultilineData);
+    }
+    if block.data.is_empty() {
+        tally.note(span, AnomalyKind::EmptyData);
+    }
+    if let Some(start) = block.over {
+        tally.note(Span { start, end: span.end }, AnomalyKind::OversizeEvent);
+    }
+}
+
+/// What the data is, and how many values it holds.
+fn payload(block: &Block, span: Span, tally: &mut Tally) -> (Payload, usize) {
+    let data = block.data.as_slice();
+    if data == b"[DONE]" {
+        return (Payload::Done, 0);
+    }
+    if block.over.is_some() || data.is_empty() {
+        return (Payload::Other, 0);
+    }
+    if is_inexact_done(data) {
+        tally.note(span, AnomalyKind::InexactDone);
+        return (Payload::Other, 0);
+    }
+    let read = json::read_at(data, &block.origin, tally);
+    read.map_or((Payload::Other, 0), |(value, values)| (Payload::Json(value), values))
+}
+
+fn is_inexact_done(data: &[u8]) -> bool {
+    let space = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'');
+    let from = data.iter().position(|b| !space(b)).unwrap_or_default();
+    let inner = data.get(from..).unwrap_or_default();
+    let to = inner.iter().rposition(|b| !space(b)).map_or(0, |at| at + 1);
+    inner.get(..to).is_some_and(|d| d.eq_ignore_ascii_case(b"[DONE]") || d.eq_ignore_ascii_case(b"DONE"))
+}

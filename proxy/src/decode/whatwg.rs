@@ -1,0 +1,119 @@
+//! `eventsource-stream` as a second opinion: how a Rust client that follows the WHATWG text reads a stream.
+//!
+//! It is guarded, since it panics on a byte order mark, gives up at one bad byte, and is quadratic in what it is
+//! handed and in the length of a line. Bias: what it cannot be asked is not held against the stream.
+
+use super::{AnomalyKind, Decoded, Event};
+use eventsource_stream::EventStream;
+use futures_util::{FutureExt, StreamExt, stream};
+use memchr::memchr2_iter;
+use std::{
+    convert::Infallible,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// The most it is handed at a time.
+const FEED: usize = 4 << 10;
+
+/// The longest line it is asked about.
+const MAX_LINE: usize = 256 << 10;
+
+/// What it reads: name and data of each event.
+pub type Reading = Vec<(Option<String>, String)>;
+
+/// Why it was not asked, or did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotAsked {
+    /// It would stop at the first bad byte.
+    #[error("the body is not UTF-8")]
+    InvalidUtf8,
+    /// It would panic.
+    #[error("a second byte order mark follows the first")]
+    SecondMark,
+    /// It would take too long.
+    #[error("a line is longer than {MAX_LINE} bytes")]
+    LongLine,
+    /// It panicked all the same.
+    #[error("the second reader panicked")]
+    Panicked,
+    /// It gave an error.
+    #[error("the second reader failed: {0}")]
+    Failed(String),
+}
+
+/// Asks it.
+pub fn second_reading(body: &[u8]) -> Result<Reading, NotAsked> {
+    const MARK: &[u8] = b"\xEF\xBB\xBF";
+    let body = body.strip_prefix(MARK).unwrap_or(body);
+    if body.starts_with(MARK) {
+        return Err(NotAsked::SecondMark);
+    }
+    if std::str::from_utf8(body).is_err() {
+        return Err(NotAsked::InvalidUtf8);
+    }
+    if longest_line(body) > MAX_LINE {
+        return Err(NotAsked::LongLine);
+    }
+    catch_unwind(AssertUnwindSafe(|| ask(body))).unwrap_or(Err(NotAsked::Panicked))
+}
+
+/// Everything it reads; the stream lies in memory, so it is always ready.
+fn ask(body: &[u8]) -> Result<Reading, NotAsked> {
+    let slices = body.chunks(FEED).map(Ok::<_, Infallible>);
+    let events = EventStream::new(stream::iter(slices)).collect::<Vec<_>>().now_or_never();
+    let each = events.unwrap_or_default().into_iter().map(|event| match event {
+        Ok(event) => Ok((Some(event.event).filter(|name| name != "message"), event.data)),
+        Err(error) => Err(NotAsked::Failed(error.to_string())),
+    });
+    each.collect()
+}
+
+fn longest_line(body: &[u8]) -> usize {
+    let ends = memchr2_iter(b'\r', b'\n', body).chain([body.len()]);
+    ends.fold((0, 0), |(longest, start), end| (longest.max(end - start), end)).0
+}
+
+/// The first difference between our reading and the second one. A last event that lacks its blank line, or whose
+/// blank line is a CR at the very end, is rightly dropped by it: the anomalies tell of those.
+pub fn disagreement(decoded: &Decoded, second: &[(Option<String>, String)]) -> Option<String> {
+    if decoded
+        .anomalies
+        .iter()
+        .any(|a| matches!(a.kind, AnomalyKind::TooManyEvents | AnomalyKind::OversizeEvent))
+    {
+        return None;
+    }
+    let ours = &decoded.events;
+    let differs = ours.iter().zip(second).position(|(event, other)| !is_same(event, other));
+    if let Some(at) = differs {
+        return Some(format!("event {at} reads differently: {}", shown(ours.get(at), second.get(at))));
+    }
+    let may_lack = usize::from(last_may_be_dropped(decoded));
+    let fine = second.len() <= ours.len() && second.len() + may_lack >= ours.len();
+    (!fine).then(|| format!("{} events against {}", ours.len(), second.len()))
+}
+
+fn is_same(event: &Event, other: &(Option<String>, String)) -> bool {
+    name_of(event) == other.0.as_deref() && event.data == other.1
+}
+
+/// The type a browser would give it, where that is not `message`.
+fn name_of(event: &Event) -> Option<&str> {
+    event.name.as_deref().filter(|name| !name.is_empty() && *name != "message")
+}
+
+fn last_may_be_dropped(decoded: &Decoded) -> bool {
+    let Some(last) = decoded.events.last() else { return false };
+    decoded.anomalies.iter().any(|a| match a.kind {
+        AnomalyKind::UnterminatedEvent | AnomalyKind::CarriageReturn => a.span.end == last.span.end,
+        AnomalyKind::More { .. } => true,
+        _ => false,
+    })
+}
+
+fn shown(ours: Option<&Event>, second: Option<&(Option<String>, String)>) -> String {
+    let start = |text: &str| text.chars().take(60).collect::<String>();
+    let ours = ours.map(|e| (name_of(e).map(start), start(&e.data)));
+    let second = second.map(|(name, data)| (name.as_deref().map(start), start(data)));
+    format!("{ours:?} against {second:?}")
+}

@@ -1,0 +1,289 @@
+//! Which finding follows from which, in one table.
+//!
+//! Every rule belongs to an [`Aspect`]; the order of aspects is the order from cause to consequence. A finding follows from
+//! another if that one is at least as severe, stands before it in the order, and was seen in the same replies:
+//!
+//! | finding | explains |
+//! | --- | --- |
+//! | a breach that loses bytes or merges calls (`Loss`, `Merge`) | everything after it |
+//! | a difference between whole and stream | later differences; `expect/*` and breaches at its place or after |
+//! | a mismatch with the right answer | later mismatches; breaches at its place or after |
+//! | any other breach | nothing |
+//!
+//! Whatever belongs to no place of the reply (`Own`: a missing `[DONE]`, a repeated role) is a cause of its own and explains
+//! nothing.
+
+use super::{Finding, Side};
+use std::collections::BTreeSet;
+
+/// What of a reply a rule is about, from cause to consequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Aspect {
+    /// Bytes or events are lost on the way.
+    Loss,
+    /// The answer is an error.
+    Error,
+    /// Number of choices.
+    Choices,
+    /// How fragments are put together to calls.
+    Merge,
+    /// Number and order of calls.
+    Calls,
+    /// A call's name.
+    Name,
+    /// A call's arguments.
+    Arguments,
+    /// Content, and where reasoning ends.
+    Content,
+    /// Reasoning and refusal.
+    Reasoning,
+    /// Whether there is an answer at all: a summary of the above.
+    Answer,
+    /// Finish reason.
+    Finish,
+    /// Completion tokens.
+    Usage,
+    /// None of these.
+    Own,
+}
+
+/// Who says so. Of one aspect the earlier explains the later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Witness {
+    /// Whole and stream differ.
+    Parity,
+    /// Two streams differ.
+    Streams,
+    /// A reply is not the right answer.
+    Expect,
+    /// A rule is broken.
+    Rule,
+}
+
+/// The table of rules; a trailing `*` stands for anything. Rules that are not listed are [`Aspect::Own`].
+const ASPECTS: &[(&str, Aspect)] = &[
+    ("http/chunked-truncated", Aspect::Loss),
+    ("http/length-short", Aspect::Loss),
+    ("http/h2-reset", Aspect::Loss),
+    ("http/stream-not-streamed", Aspect::Loss),
+    ("sse/invalid-utf8", Aspect::Loss),
+    ("sse/bom-inner", Aspect::Loss),
+    ("sse/unterminated-event", Aspect::Loss),
+    ("sse/missing-blank-line", Aspect::Loss),
+    ("sse/data-not-json", Aspect::Loss),
+    ("sse/no-events", Aspect::Loss),
+    ("parity/error-*", Aspect::Error),
+    ("expect/error", Aspect::Error),
+    ("parity/choices-count", Aspect::Choices),
+    ("openai-chat/choice-missing", Aspect::Choices),
+    ("openai-chat/tool-index-*", Aspect::Merge),
+    ("openai-chat/tool-id-changed", Aspect::Merge),
+    ("openai-chat/tool-name-split", Aspect::Merge),
+    ("openai-chat/tool-name-repeated", Aspect::Merge),
+    ("openai-chat/tool-arguments-cumulative", Aspect::Merge),
+    ("openai-chat/tool-arguments-type", Aspect::Merge),
+    ("parity/tool-count", Aspect::Calls),
+    ("parity/tool-order", Aspect::Calls),
+    ("expect/tool-count", Aspect::Calls),
+    ("parity/tool-name", Aspect::Name),
+    ("expect/tool-name", Aspect::Name),
+    ("openai-chat/tool-name-missing", Aspect::Name),
+    ("parity/tool-arguments", Aspect::Arguments),
+    ("parity/tool-arguments-kind", Aspect::Arguments),
+    ("expect/tool-arguments", Aspect::Arguments),
+    ("openai-chat/tool-arguments-json", Aspect::Arguments),
+    ("parity/content", Aspect::Content),
+    ("parity/content-whitespace", Aspect::Content),
+    ("parity/stop-string-leak", Aspect::Content),
+    ("parity/unicode-replacement", Aspect::Content),
+    ("parity/reasoning-split", Aspect::Content),
+    ("expect/content*", Aspect::Content),
+    ("openai-chat/markup-leak", Aspect::Content),
+    ("parity/reasoning", Aspect::Reasoning),
+    ("parity/refusal", Aspect::Reasoning),
+    ("expect/reasoning", Aspect::Reasoning),
+    ("parity/empty-answer", Aspect::Answer),
+    ("parity/finish-reason", Aspect::Finish),
+    ("expect/finish", Aspect::Finish),
+    ("openai-chat/tool-finish-*", Aspect::Finish),
+    ("parity/usage-completion", Aspect::Usage),
+];
+
+/// A finding on its way: what it is about and who says so.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    /// What will be said.
+    pub(super) finding: Finding,
+    /// What it is about.
+    pub(super) aspect: Aspect,
+    /// Who says so.
+    pub(super) witness: Witness,
+}
+
+/// What a rule is about.
+pub fn aspect(rule: &str) -> Aspect {
+    let holds = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(start) => rule.starts_with(start),
+        None => rule == pattern,
+    };
+    ASPECTS.iter().find(|(pattern, _)| holds(pattern)).map_or(Aspect::Own, |(_, aspect)| *aspect)
+}
+
+/// Says of each draft which primary it follows from, and puts primaries first, the worst and most structural before the rest.
+pub(super) fn settle(mut drafts: Vec<Draft>) -> Vec<Finding> {
+    drafts.sort_by_key(|d| (d.aspect, d.witness));
+    let mut settled: Vec<Draft> = Vec::with_capacity(drafts.len());
+    for mut draft in drafts {
+        draft.finding.because_of = cause_of(&draft, &settled);
+        settled.push(draft);
+    }
+    settled.sort_by_key(|d| {
+        (!d.finding.is_primary(), std::cmp::Reverse(d.finding.severity), d.aspect, d.witness)
+    });
+    settled.into_iter().map(|d| d.finding).collect()
+}
+
+/// The primary behind a draft, if those before it explain every reply that shows it.
+fn cause_of(draft: &Draft, before: &[Draft]) -> Option<String> {
+    let finding = &draft.finding;
+    // A difference lies between the two modes: the streams that show it are all there is to explain.
+    let in_whole = draft.witness != Witness::Parity && finding.side != Side::Stream;
+    let touches = |cause: &&Draft| {
+        let whole = in_whole && cause.finding.side != Side::Stream;
+        whole || cause.finding.rounds.iter().any(|rounds| finding.rounds.contains(rounds))
+    };
+    let causes: Vec<&Draft> = before.iter().filter(|cause| explains(cause, draft)).filter(touches).collect();
+    let explained: BTreeSet<&str> =
+        causes.iter().flat_map(|c| c.finding.rounds.iter().map(String::as_str)).collect();
+    let streams = finding.rounds.iter().all(|rounds| explained.contains(rounds.as_str()));
+    let whole = !in_whole || causes.iter().any(|c| c.finding.side != Side::Stream);
+    let first = causes.first()?;
+    (streams && whole).then(|| first.finding.because_of.clone().unwrap_or_else(|| name(&first.finding)))
+}
+
+fn explains(cause: &Draft, draft: &Draft) -> bool {
+    let own = cause.aspect == Aspect::Own || draft.aspect == Aspect::Own;
+    let may = match cause.witness {
+        Witness::Parity | Witness::Streams => true,
+        Witness::Expect => draft.witness >= Witness::Expect,
+        Witness::Rule => matches!(cause.aspect, Aspect::Loss | Aspect::Merge),
+    };
+    let place = (cause.aspect, cause.witness) < (draft.aspect, draft.witness);
+    !own && may && place && cause.finding.severity >= draft.finding.severity
+}
+
+/// How consequences name their primary.
+fn name(finding: &Finding) -> String {
+    format!("{} {}", finding.rule, finding.path).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::example::finding, *};
+    use crate::rules::Severity;
+
+    fn draft(rule: &str, rounds: &[&str]) -> Draft {
+        let witness = match rule.split('/').next() {
+            Some("parity") => Witness::Parity,
+            Some("expect") => Witness::Expect,
+            _ => Witness::Rule,
+        };
+        let mut one = finding(rule, "p", rounds);
+        if witness != Witness::Parity {
+            one.side = if rounds.is_empty() { Side::Whole } else { Side::Stream };
+        }
+        Draft { finding: one, aspect: aspect(rule), witness }
+    }
+
+    #[track_caller]
+    fn check(drafts: &[(&str, &[&str])], expect: &[&str]) {
+        let drafts = drafts.iter().map(|(rule, rounds)| draft(rule, rounds)).collect();
+        let told = |f: Finding| match f.because_of {
+            None => f.rule,
+            Some(cause) => format!("{} <- {}", f.rule, cause.trim_end_matches(" p")),
+        };
+        assert_eq!(settle(drafts).into_iter().map(told).collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn the_most_structural_difference_explains_the_rest() {
+        check(
+            &[
+                ("parity/usage-completion", &["1", "2"]),
+                ("parity/finish-reason", &["1", "2"]),
+                ("parity/content", &["2"]),
+                ("parity/tool-count", &["1", "2"]),
+            ],
+            &[
+                "parity/tool-count",
+                "parity/content <- parity/tool-count",
+                "parity/finish-reason <- parity/tool-count",
+                "parity/usage-completion <- parity/tool-count",
+            ],
+        );
+    }
+
+    #[test]
+    fn only_in_the_same_rounds() {
+        check(
+            &[
+                ("parity/tool-count", &["1"]),
+                ("parity/content", &["1", "2"]),
+                ("parity/finish-reason", &["2"]),
+            ],
+            &["parity/tool-count", "parity/content", "parity/finish-reason <- parity/content"],
+        );
+        check(
+            &[("parity/tool-count", &["1"]), ("parity/tool-name", &["2"]), ("parity/content", &["1", "2"])],
+            &["parity/tool-count", "parity/tool-name", "parity/content <- parity/tool-count"],
+        );
+    }
+
+    #[test]
+    fn a_difference_explains_the_mismatch_of_either_side() {
+        let explained = &["parity/content", "expect/content <- parity/content"];
+        check(&[("expect/content", &["1"]), ("parity/content", &["1"])], explained);
+        check(&[("expect/content", &[]), ("parity/content", &["1"])], explained);
+        check(
+            &[("expect/content", &["1", "2"]), ("parity/content", &["1"])],
+            &["parity/content", "expect/content"],
+        );
+        check(
+            &[("expect/finish", &[]), ("expect/tool-count", &[])],
+            &["expect/tool-count", "expect/finish <- expect/tool-count"],
+        );
+    }
+
+    #[test]
+    fn breaches_at_the_same_place_follow_and_those_that_lose_lead() {
+        check(
+            &[("openai-chat/markup-leak", &["1"]), ("parity/content", &["1"])],
+            &["parity/content", "openai-chat/markup-leak <- parity/content"],
+        );
+        check(
+            &[
+                ("openai-chat/tool-index-reused", &["1"]),
+                ("parity/tool-count", &["1"]),
+                ("parity/content", &["1"]),
+            ],
+            &[
+                "openai-chat/tool-index-reused",
+                "parity/tool-count <- openai-chat/tool-index-reused",
+                "parity/content <- openai-chat/tool-index-reused",
+            ],
+        );
+        check(
+            &[("openai-chat/done-missing", &["1"]), ("parity/tool-count", &["1"])],
+            &["parity/tool-count", "openai-chat/done-missing"],
+        );
+    }
+
+    #[test]
+    fn what_is_milder_explains_nothing_worse() {
+        let mut info = draft("parity/content-whitespace", &["1"]);
+        info.finding.severity = Severity::Info;
+        let found = settle(vec![info, draft("parity/finish-reason", &["1"])]);
+        assert!(found.iter().all(Finding::is_primary));
+        assert_eq!(found[0].rule, "parity/finish-reason", "the worst first");
+    }
+}

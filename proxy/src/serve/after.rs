@@ -1,0 +1,148 @@
+//! What happens once an exchange has passed: its twins, the judgement, the folder, the line. None of it on the
+//! client's path.
+
+use super::{
+    fails,
+    line::{Remark, Said, line},
+    shadow::{self, Twins},
+    state::Busy,
+    witness::{Seen, stem},
+};
+use crate::{
+    exchange::{End, Exchange, Head},
+    request::{Mode, Request},
+    run::Judged,
+    store::{self, Recording, folder_name, live::Order},
+};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Sees to an exchange that ended. Returns at once.
+pub(super) fn after(seen: Seen) {
+    let busy = Busy::new(&seen.state);
+    let runtime = seen.state.runtime.clone();
+    runtime.spawn(async move {
+        conclude(seen).await;
+        drop(busy);
+    });
+}
+
+async fn conclude(mut seen: Seen) {
+    count(&seen);
+    let Some(request) = seen.request() else {
+        let remark = seen.dialect.map(|_| Remark::NotJudged("its request was not seen whole".to_owned()));
+        return seen.state.say(&line(&seen.method, &seen.path, &unread(&seen), remark));
+    };
+    let exchange = seen.exchange(&request);
+    match unjudged(&exchange) {
+        Some(why) => pass_by(&mut seen, request, exchange, why),
+        None => judge(&mut seen, request, exchange).await,
+    }
+}
+
+fn count(seen: &Seen) {
+    match seen.end {
+        End::Cancelled => seen.state.status.cancelled.fetch_add(1, Relaxed),
+        End::Refused(_) => seen.state.status.unreachable.fetch_add(1, Relaxed),
+        _ => 0,
+    };
+}
+
+/// What can be said of an exchange whose request is none of our dialects, or was not seen whole.
+fn unread(seen: &Seen) -> Said {
+    Said {
+        status: seen.head.as_ref().map(|h| h.status),
+        bytes: seen.received,
+        end: Some(seen.end.clone()),
+        ..Said::default()
+    }
+}
+
+/// Why an exchange cannot be judged, if it cannot.
+fn unjudged(exchange: &Exchange) -> Option<Remark> {
+    let encoding = exchange.head.as_ref().and_then(|head: &Head| head.header("content-encoding"));
+    match (&exchange.end, encoding) {
+        (End::Cancelled | End::Refused(_), _) => Some(Remark::None),
+        (End::TooLarge, _) => Some(Remark::NotJudged("too large to be recorded".to_owned())),
+        (_, Some(encoding)) if encoding != "identity" => {
+            Some(Remark::NotJudged(format!("content-encoding {encoding}")))
+        }
+        _ => None,
+    }
+}
+
+fn pass_by(seen: &mut Seen, request: Request, exchange: Exchange, remark: Remark) {
+    let said = Said::of(&exchange);
+    let recording = recording(seen, request, vec![exchange]);
+    keep_recorded(seen, recording);
+    seen.state.say(&line(&seen.method, &seen.path, &said, Some(remark)));
+}
+
+async fn judge(seen: &mut Seen, request: Request, exchange: Exchange) {
+    let said = Said::of(&exchange);
+    let twins = shadow::twins(seen, &exchange).await;
+    let was_dropped = matches!(twins, Twins::Dropped);
+    let exchanges = together(exchange, twins);
+    let count = exchanges.len() - 1;
+    let recording = recording(seen, request, exchanges);
+    let judge = seen.state.desk.judge.clone();
+    let judged = tokio::task::spawn_blocking(move || {
+        let judged = judge(&recording.request, &recording.exchanges, None);
+        (recording, judged)
+    });
+    let Ok((recording, judged)) = judged.await else {
+        let remark = Remark::NotJudged("judging it broke".to_owned());
+        return seen.state.say(&line(&seen.method, &seen.path, &said, Some(remark)));
+    };
+    seen.state.status.judged(&judged.findings);
+    let folder = keep(seen, recording, &judged);
+    let remark = Remark::Judged { judged: Box::new(judged), twins: count, was_dropped, folder };
+    seen.state.say(&line(&seen.method, &seen.path, &said, Some(remark)));
+}
+
+/// Whole first, as a check sends them.
+fn together(exchange: Exchange, twins: Twins) -> Vec<Exchange> {
+    let mut exchanges = vec![exchange];
+    if let Twins::Sent(answers) = twins {
+        exchanges.extend(answers);
+    }
+    exchanges.sort_by_key(|exchange| exchange.mode != Mode::Whole);
+    exchanges
+}
+
+fn recording(seen: &Seen, request: Request, exchanges: Vec<Exchange>) -> Recording {
+    let upstream = Some(seen.state.settings.upstream.name().to_owned());
+    Recording { id: String::new(), upstream, request, exchanges, case: None }
+}
+
+// === keeping ===
+
+/// Keeps what is to be kept; says where a failing exchange lies.
+fn keep(seen: &mut Seen, recording: Recording, judged: &Judged) -> Option<String> {
+    let recording = keep_recorded(seen, recording);
+    if !fails(judged, seen.state.settings.fail_on) {
+        return None;
+    }
+    let id = seen.state.status.failed(&stem(&recording.request), seen.id.as_deref())?;
+    let recording = Recording { id, ..recording };
+    match store::write(&seen.state.settings.failed, &recording) {
+        Ok(_) => Some(folder_name(&recording.id)),
+        Err(error) => {
+            seen.state.say(&format!("cannot keep a failing exchange: {error}"));
+            None
+        }
+    }
+}
+
+/// With `--record`: the whole of it replaces what was written while it passed.
+fn keep_recorded(seen: &mut Seen, recording: Recording) -> Recording {
+    if seen.state.settings.record.is_none() {
+        return recording;
+    }
+    if seen.id.is_none() {
+        seen.id = seen.claim(&recording.request);
+    }
+    let Some(id) = seen.id.clone() else { return recording };
+    let recording = Recording { id, ..recording };
+    seen.state.record(|| Order::Keep(recording.clone()));
+    recording
+}

@@ -1,0 +1,144 @@
+//! One request through: on to the upstream, its answer back.
+//!
+//! In: a client's request. Out: the upstream's response, or, where there is none, 502 or 504 with an error object
+//! that names the upstream.
+
+use super::{
+    Key, Upstream, headers,
+    state::State,
+    status,
+    tap::{BoxError, Download, Upload},
+    witness::{Arrival, Witness, because, breaks_http},
+};
+use crate::exchange::{End, Head};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
+use hyper::{
+    Method, Request, Response, StatusCode, Uri,
+    body::{Body, Incoming},
+    header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
+};
+use serde_json::json;
+use std::{convert::Infallible, sync::Arc, sync::atomic::Ordering::Relaxed};
+
+type Outgoing = UnsyncBoxBody<Bytes, BoxError>;
+
+/// Why the upstream gave no answer.
+struct NoAnswer {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    end: End,
+}
+
+pub(super) async fn answer(
+    state: Arc<State>,
+    request: Request<Incoming>,
+) -> Result<Response<Outgoing>, Infallible> {
+    if request.method() == Method::GET && request.uri().path() == status::PATH {
+        let status = state.status.value(&state.settings.upstream);
+        return Ok(json_response(StatusCode::OK, &status));
+    }
+    state.status.forwarded.fetch_add(1, Relaxed);
+    Ok(forward(&state, request).await)
+}
+
+async fn forward(state: &Arc<State>, request: Request<Incoming>) -> Response<Outgoing> {
+    let (parts, body) = request.into_parts();
+    let path = path_of(&parts.uri);
+    let dialect = Upstream::dialect(&path).filter(|_| parts.method == Method::POST);
+    let mut sent = headers::to_upstream(&parts.headers);
+    if dialect.is_some() {
+        sent.remove(ACCEPT_ENCODING); // what is compressed cannot be judged
+    }
+    authorize(&mut sent, state.settings.key.as_ref());
+    let (kept, credentials) = headers::kept_and_secret(&sent);
+    let method = parts.method.to_string();
+    let url = state.settings.upstream.join(&path);
+    let mut witness = Witness::begin(state, Arrival { method, path, dialect, headers: kept, credentials });
+    let mut onward = state.client.request(parts.method, url).headers(sent);
+    if body.is_end_stream() {
+        witness.upload().complete();
+    } else {
+        onward = onward.body(reqwest::Body::wrap(Upload::new(body, witness.upload())));
+    }
+    match head(state, onward).await {
+        Ok(response) => respond(response, witness),
+        Err(no_answer) => refuse(no_answer, &mut witness),
+    }
+}
+
+/// The path with its query, also where a client sends a whole URL as to a proxy.
+fn path_of(uri: &Uri) -> String {
+    uri.path_and_query().map_or("/", |path| path.as_str()).to_owned()
+}
+
+fn authorize(headers: &mut HeaderMap, key: Option<&Key>) {
+    if headers.contains_key(AUTHORIZATION) {
+        return;
+    }
+    let bearer = key.and_then(|Key(key)| HeaderValue::from_str(&format!("Bearer {key}")).ok());
+    if let Some(mut bearer) = bearer {
+        bearer.set_sensitive(true);
+        headers.insert(AUTHORIZATION, bearer);
+    }
+}
+
+async fn head(state: &State, request: reqwest::RequestBuilder) -> Result<reqwest::Response, NoAnswer> {
+    let upstream = &state.settings.upstream;
+    match tokio::time::timeout(state.settings.head_timeout, request.send()).await {
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(error)) => Err(NoAnswer::of(upstream, &error)),
+        Err(_) => Err(NoAnswer::late(state)),
+    }
+}
+
+fn respond(response: reqwest::Response, mut witness: Witness) -> Response<Outgoing> {
+    let (mut parts, body) = hyper::Response::<reqwest::Body>::from(response).into_parts();
+    witness.head(Head { status: parts.status.as_u16(), headers: headers::pairs(&parts.headers) });
+    parts.headers = headers::end_to_end(&parts.headers);
+    parts.version = hyper::Version::HTTP_11;
+    parts.extensions.clear();
+    Response::from_parts(parts, Download::new(body, witness).boxed_unsync())
+}
+
+fn refuse(no_answer: NoAnswer, witness: &mut Witness) -> Response<Outgoing> {
+    let NoAnswer { status, code, message, end } = no_answer;
+    witness.failed(end);
+    let error =
+        json!({ "error": { "message": message, "type": "upstream_error", "param": null, "code": code } });
+    json_response(status, &error)
+}
+
+fn json_response(status: StatusCode, value: &serde_json::Value) -> Response<Outgoing> {
+    let body = Full::new(Bytes::from(value.to_string())).map_err(|never| match never {});
+    let mut response = Response::new(body.boxed_unsync());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+// === impl NoAnswer ===
+
+impl NoAnswer {
+    fn of(upstream: &Upstream, error: &reqwest::Error) -> Self {
+        let why = because(error);
+        let (code, message) = if error.is_connect() {
+            ("upstream_unreachable", format!("tfproxy: cannot reach the upstream {upstream}: {why}"))
+        } else {
+            ("upstream_broken", format!("tfproxy: the upstream {upstream} gave no answer: {why}"))
+        };
+        let end = match error {
+            error if error.is_connect() => End::Refused(why),
+            error if breaks_http(error) => End::Malformed(why),
+            _ => End::Cut(why),
+        };
+        Self { status: StatusCode::BAD_GATEWAY, code, message, end }
+    }
+
+    fn late(state: &State) -> Self {
+        let (upstream, limit) = (&state.settings.upstream, state.settings.head_timeout);
+        let message = format!("tfproxy: the upstream {upstream} gave no answer within {limit:?}");
+        Self { status: StatusCode::GATEWAY_TIMEOUT, code: "upstream_timeout", message, end: End::TimedOut }
+    }
+}

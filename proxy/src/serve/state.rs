@@ -1,0 +1,141 @@
+//! What all connections of a proxy share: settings, the client, the counters, the output.
+
+use super::{Desk, ServeError, Settings, status::Status};
+use crate::store::live::{Order, Scribe};
+use std::{
+    fmt,
+    io::Write,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, watch},
+};
+
+/// How long a connection to the upstream may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Idle connections are dropped early: servers close theirs after five seconds, and a request must not meet that.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(super) struct State {
+    pub settings: Settings,
+    pub desk: Desk,
+    pub client: reqwest::Client,
+    pub status: Status,
+    pub pending: Pending,
+    pub runtime: Handle,
+    /// One permit for each set of twins that may be under way.
+    pub shadows: Semaphore,
+    /// Bytes held by recordings, see [`super::MAX_RECORDED_TOGETHER`].
+    pub held: AtomicUsize,
+    scribe: Option<Scribe>,
+    number: AtomicU64,
+    out: Arc<Mutex<Box<dyn Write + Send>>>,
+}
+
+/// Counts what is being judged, so that one can wait for it.
+pub(super) struct Pending(watch::Sender<usize>);
+
+/// One thing that is being judged, for as long as it lives.
+pub(super) struct Busy(Arc<State>);
+
+// === impl State ===
+
+impl State {
+    pub fn new(settings: Settings, desk: Desk, out: Box<dyn Write + Send>) -> Result<Self, ServeError> {
+        let out = Arc::new(Mutex::new(out));
+        let complaints = out.clone();
+        let complain = move |error| print(&complaints, &format!("cannot keep a recording: {error}"));
+        let start = |folder: &std::path::PathBuf| Scribe::start(folder.clone(), complain);
+        Ok(Self {
+            client: client().map_err(ServeError::Client)?,
+            scribe: settings.record.as_ref().map(start).transpose().map_err(ServeError::Record)?,
+            shadows: Semaphore::new(settings.shadow.at_once()),
+            status: Status::default(),
+            pending: Pending(watch::Sender::new(0)),
+            runtime: Handle::current(),
+            held: AtomicUsize::new(0),
+            number: AtomicU64::new(0),
+            settings,
+            desk,
+            out,
+        })
+    }
+
+    /// One line to the output. A reader that went away is no reason to stop.
+    pub fn say(&self, line: &str) {
+        print(&self.out, line);
+    }
+
+    /// Microseconds since some fixed moment.
+    pub fn now(&self) -> u64 {
+        (self.desk.clock)()
+    }
+
+    /// A number that no other exchange has.
+    pub fn number(&self) -> u64 {
+        self.number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// An order for the scribe, where there is one.
+    pub fn record(&self, order: impl FnOnce() -> Order) {
+        if let Some(scribe) = &self.scribe {
+            scribe.tell(order());
+        }
+    }
+}
+
+fn print(out: &Mutex<Box<dyn Write + Send>>, line: &str) {
+    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// A client that changes nothing: no redirects, no proxies of the environment, no decompression, no retries.
+fn client() -> reqwest::Result<reqwest::Client> {
+    let _ = rustls::crypto::ring::default_provider().install_default(); // somebody may have been first
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_proxy()
+        .http1_only()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .build()
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+// === impl Pending ===
+
+impl Pending {
+    pub async fn idle(&self) {
+        let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    pub fn count(&self) -> usize {
+        *self.0.borrow()
+    }
+}
+
+impl Busy {
+    pub fn new(state: &Arc<State>) -> Self {
+        state.pending.0.send_modify(|count| *count += 1);
+        Self(state.clone())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.pending.0.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}

@@ -1,0 +1,277 @@
+//! What is seen of one exchange while it passes. However it ends (by itself, by the client, by the upstream), the
+//! witness ends with it and hands over what it saw.
+
+use super::{MAX_RECORDED_RESPONSE, MAX_RECORDED_TOGETHER, after, state::State, tap};
+use crate::{
+    exchange::{End, Exchange, Head, Slice, Took},
+    plan::Rounds,
+    request::{Dialect, Mode, Request},
+    store::{live, live::Order, short_hash},
+};
+use bytes::{Bytes, BytesMut};
+use std::{
+    error::Error,
+    sync::{Arc, atomic::Ordering},
+};
+
+/// Someone who watches one exchange.
+pub(super) struct Witness {
+    seen: Option<Seen>,
+}
+
+/// All that was seen of one exchange.
+pub(super) struct Seen {
+    pub state: Arc<State>,
+    pub method: String,
+    pub path: String,
+    /// The dialect it speaks, if it is one of ours.
+    pub dialect: Option<Dialect>,
+    pub headers: Vec<(String, String)>,
+    pub credentials: Vec<(String, String)>,
+    pub upload: Arc<tap::Passed>,
+    pub head: Option<Head>,
+    /// Bytes of the response's body, recorded or not.
+    pub received: u64,
+    pub end: End,
+    /// The id of its recording, where one is being written.
+    pub id: Option<String>,
+    number: u64,
+    begun: u64,
+    took: Took,
+    body: BytesMut,
+    /// Start of each slice, and its arrival.
+    borders: Vec<(usize, u64)>,
+    /// Taken from what all recordings may hold together.
+    held: usize,
+}
+
+/// What a request says of itself before its body comes.
+pub(super) struct Arrival {
+    pub method: String,
+    pub path: String,
+    pub dialect: Option<Dialect>,
+    pub headers: Vec<(String, String)>,
+    pub credentials: Vec<(String, String)>,
+}
+
+// === impl Witness ===
+
+impl Witness {
+    pub fn begin(state: &Arc<State>, arrival: Arrival) -> Self {
+        let seen = Seen {
+            method: arrival.method,
+            path: arrival.path,
+            dialect: arrival.dialect,
+            headers: arrival.headers,
+            credentials: arrival.credentials,
+            upload: Arc::default(),
+            head: None,
+            received: 0,
+            end: End::Cancelled, // until another end is seen
+            id: None,
+            number: state.number(),
+            begun: state.now(),
+            took: Took::default(),
+            body: BytesMut::new(),
+            borders: Vec::new(),
+            held: 0,
+            state: state.clone(),
+        };
+        Self { seen: Some(seen) }
+    }
+
+    pub fn upload(&self) -> Arc<tap::Passed> {
+        self.seen.as_ref().map(|seen| seen.upload.clone()).unwrap_or_default()
+    }
+
+    pub fn head(&mut self, head: Head) {
+        self.with(|seen| seen.head(head));
+    }
+
+    pub fn slice(&mut self, data: &Bytes) {
+        self.with(|seen| seen.slice(data));
+    }
+
+    /// The answer ended as its framing says.
+    pub fn ended(&mut self) {
+        self.with(|seen| {
+            let framed = ["content-length", "transfer-encoding"];
+            let is_framed = seen.head.as_ref().is_none_or(|head| {
+                framed.iter().any(|name| head.header(name).is_some()) || matches!(head.status, 204 | 304)
+            });
+            seen.end = if is_framed { End::Complete } else { End::CloseDelimited };
+        });
+    }
+
+    /// The answer broke off.
+    pub fn broke_off(&mut self, error: &reqwest::Error) {
+        let why = because(error);
+        self.with(|seen| seen.end = if breaks_http(error) { End::Malformed(why) } else { End::Cut(why) });
+    }
+
+    /// No answer came.
+    pub fn failed(&mut self, end: End) {
+        self.with(|seen| seen.end = end);
+    }
+
+    fn with(&mut self, note: impl FnOnce(&mut Seen)) {
+        if let Some(seen) = &mut self.seen {
+            note(seen);
+            seen.took.end = seen.since();
+        }
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        if let Some(mut seen) = self.seen.take() {
+            seen.took.end = seen.since();
+            after::after(seen);
+        }
+    }
+}
+
+// === impl Seen ===
+
+impl Seen {
+    fn since(&self) -> u64 {
+        self.state.now().saturating_sub(self.begun)
+    }
+
+    fn head(&mut self, head: Head) {
+        self.took.head = self.since();
+        if let Some(request) = self.request().filter(|_| self.state.settings.record.is_some()) {
+            self.record(request, &head);
+        }
+        self.head = Some(head);
+    }
+
+    /// Begins to write down what comes.
+    fn record(&mut self, request: Request, head: &Head) {
+        let Some(id) = self.claim(&request) else { return };
+        let (number, mode) = (self.number, mode_of(&request));
+        let upstream = Some(self.state.settings.upstream.name().to_owned());
+        self.id = Some(id.clone());
+        self.state.record(|| Order::Open { number, id, upstream, request, mode });
+        self.state.record(|| Order::Head(number, head.clone()));
+    }
+
+    /// Takes a folder among the recordings.
+    pub fn claim(&self, request: &Request) -> Option<String> {
+        let folder = self.state.settings.record.as_deref()?;
+        match live::claim(folder, &stem(request)) {
+            Ok(id) => Some(id),
+            Err(error) => {
+                self.state.say(&format!("cannot keep a recording: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Copies what passes: a reference to a frame of twenty bytes would keep the connection's whole buffer alive.
+    fn slice(&mut self, data: &Bytes) {
+        self.received += data.len() as u64;
+        if self.dialect.is_none() || !self.hold(data.len()) {
+            return;
+        }
+        self.borders.push((self.body.len(), self.since()));
+        self.body.extend_from_slice(data);
+        if self.id.is_some() {
+            self.state.record(|| Order::Slice(self.number, data.clone()));
+        }
+    }
+
+    fn hold(&mut self, more: usize) -> bool {
+        if self.received > MAX_RECORDED_RESPONSE as u64 || self.is_partial(more) {
+            return false;
+        }
+        let before = self.state.held.fetch_add(more, Ordering::Relaxed);
+        self.held += more;
+        before + more <= MAX_RECORDED_TOGETHER
+    }
+
+    /// Whether something before these bytes was not recorded: then nothing after it is either.
+    fn is_partial(&self, more: usize) -> bool {
+        self.body.len() as u64 + more as u64 != self.received
+    }
+
+    /// The request, once its body is known; `None` for what is none of our dialects.
+    pub fn request(&self) -> Option<Request> {
+        let body = self.upload.body()?;
+        let headers = self.headers.clone();
+        Some(Request { dialect: self.dialect?, path: self.path.clone(), headers, body })
+    }
+
+    /// What was seen as an exchange. Where recording stopped, it ends as too large.
+    pub fn exchange(&mut self, request: &Request) -> Exchange {
+        let body = std::mem::take(&mut self.body).freeze();
+        let is_partial = body.len() as u64 != self.received;
+        let ends = self.borders.iter().skip(1).map(|(start, _)| *start).chain([body.len()]);
+        let slice =
+            |((start, at), end): (&(usize, u64), usize)| Slice { at: *at, bytes: body.slice(*start..end) };
+        Exchange {
+            mode: mode_of(request),
+            rounds: rounds_of(request),
+            request: request.clone(),
+            head: self.head.clone(),
+            slices: self.borders.iter().zip(ends).map(slice).collect(),
+            end: if is_partial { End::TooLarge } else { self.end.clone() },
+            took: self.took,
+        }
+    }
+}
+
+impl Drop for Seen {
+    fn drop(&mut self) {
+        self.state.held.fetch_sub(self.held, Ordering::Relaxed);
+        if self.id.is_some() {
+            self.state.record(|| Order::Close(self.number));
+        }
+    }
+}
+
+/// What the ids of a request's exchanges begin with.
+pub(super) fn stem(request: &Request) -> String {
+    format!("live/{}", short_hash(&request.body))
+}
+
+pub(super) fn mode_of(request: &Request) -> Mode {
+    if request.asked().stream { Mode::Stream } else { Mode::Whole }
+}
+
+fn rounds_of(request: &Request) -> Option<Rounds> {
+    let header = request.headers.iter().find(|(name, _)| name == super::shadow::ROUNDS)?;
+    header.1.parse().ok()
+}
+
+/// An error and its causes in one line, without the URL, which may hold a key.
+pub(super) fn because(error: &reqwest::Error) -> String {
+    let mut text = String::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    if text.is_empty() { "the connection failed".to_owned() } else { text }
+}
+
+/// Whether the bytes that came are no HTTP, as against bytes that did not come.
+pub(super) fn breaks_http(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        if cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse)
+            || cause.downcast_ref::<std::io::Error>().is_some_and(is_bad_chunk)
+        {
+            return true;
+        }
+        next = cause.source();
+    }
+    false
+}
+
+fn is_bad_chunk(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::InvalidInput | std::io::ErrorKind::InvalidData)
+}

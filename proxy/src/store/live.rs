@@ -1,0 +1,177 @@
+//! A recording that is written while its exchange goes on: each slice is on disk before the next one comes.
+//!
+//! In: a request, then a head, slices, and how it ended. Out: a folder that reads at every moment. One [`Scribe`]
+//! thread does all the writing, so that no disk is waited for on anybody's path.
+
+use super::{
+    Recording, StoreError,
+    name::folder_name,
+    write::{self, file_name, write_index, write_request},
+};
+use crate::{
+    exchange::{End, Exchange, Head, Took},
+    request::{Mode, Request},
+};
+use bytes::Bytes;
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::mpsc::{Receiver, Sender, channel},
+    thread::JoinHandle,
+};
+
+/// The first exchange of a recording, being written.
+#[derive(Debug)]
+pub struct Live {
+    folder: PathBuf,
+    name: String,
+    body: File,
+    exchange: Exchange,
+}
+
+/// A thread that writes; several recordings at a time, told apart by number.
+#[derive(Debug)]
+pub struct Scribe {
+    orders: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What a [`Scribe`] is told.
+#[derive(Debug)]
+pub enum Order {
+    /// Begin recording `number`.
+    Open {
+        /// Ours to choose, unique over the scribe's life.
+        number: u64,
+        /// The recording's id; its folder was [claimed](claim).
+        id: String,
+        /// Where the request goes.
+        upstream: Option<String>,
+        /// What was asked.
+        request: Request,
+        /// How it was asked.
+        mode: Mode,
+    },
+    /// The head came.
+    Head(u64, Head),
+    /// Some of the body came.
+    Slice(u64, Bytes),
+    /// All is known: the whole recording, twins included. Whatever was written before is replaced.
+    Keep(Recording),
+    /// Nothing more will come; the index is not rewritten.
+    Close(u64),
+}
+
+/// Takes the first free folder for `stem-1`, `stem-2`, ... and gives the id that it stands for.
+pub fn claim(parent: &Path, stem: &str) -> Result<String, StoreError> {
+    write::create(parent)?;
+    for count in 1_u64.. {
+        let id = format!("{stem}-{count}");
+        let path = parent.join(folder_name(&id));
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(id),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(StoreError::Io { path, source }),
+        }
+    }
+    Ok(stem.to_owned())
+}
+
+// === impl Live ===
+
+impl Live {
+    /// Begins in `parent/folder_name(id)/`.
+    pub fn open(
+        parent: &Path,
+        id: &str,
+        upstream: Option<&str>,
+        request: &Request,
+        mode: Mode,
+    ) -> Result<Self, StoreError> {
+        let folder = parent.join(folder_name(id));
+        write::create(&folder)?;
+        write_request(&folder, id, upstream, request)?;
+        let name = file_name(mode, None, 1);
+        let path = folder.join(&name);
+        let body = File::create(&path).map_err(|source| StoreError::Io { path, source })?;
+        let exchange = Exchange {
+            mode,
+            rounds: None,
+            request: request.clone(),
+            head: None,
+            slices: Vec::new(),
+            end: End::Cut("the recording ends here".to_owned()),
+            took: Took::default(),
+        };
+        Ok(Self { folder, name, body, exchange })
+    }
+
+    /// Notes status and headers, with an index that says "cut" until a better one replaces it.
+    pub fn head(&mut self, head: Head) -> Result<(), StoreError> {
+        self.exchange.head = Some(head);
+        let (names, exchanges) = (std::slice::from_ref(&self.name), std::slice::from_ref(&self.exchange));
+        write_index(&self.folder, &self.exchange.request, names, exchanges)
+    }
+
+    /// Appends to the body.
+    pub fn slice(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = || self.folder.join(&self.name);
+        self.body.write_all(bytes).map_err(|source| StoreError::Io { path: path(), source })
+    }
+}
+
+// === impl Scribe ===
+
+impl Scribe {
+    /// Starts the thread; recordings land below `parent`, and each error that occurs goes to `complain`.
+    pub fn start(parent: PathBuf, complain: impl FnMut(StoreError) + Send + 'static) -> io::Result<Self> {
+        let (orders, inbox) = channel();
+        let write = move || write_all(&parent, &inbox, complain);
+        let thread = std::thread::Builder::new().name("scribe".to_owned()).spawn(write)?;
+        Ok(Self { orders: Some(orders), thread: Some(thread) })
+    }
+
+    /// Hands over an order and returns at once.
+    pub fn tell(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            let _ = orders.send(order); // a thread that is gone has complained already
+        }
+    }
+}
+
+impl Drop for Scribe {
+    /// Waits until everything that was ordered is written.
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn write_all(parent: &Path, inbox: &Receiver<Order>, mut complain: impl FnMut(StoreError)) {
+    let mut open = HashMap::new();
+    while let Ok(order) = inbox.recv() {
+        if let Err(error) = obey(parent, &mut open, order) {
+            complain(error);
+        }
+    }
+}
+
+fn obey(parent: &Path, open: &mut HashMap<u64, Live>, order: Order) -> Result<(), StoreError> {
+    match order {
+        Order::Open { number, id, upstream, request, mode } => {
+            open.insert(number, Live::open(parent, &id, upstream.as_deref(), &request, mode)?);
+            Ok(())
+        }
+        Order::Head(number, head) => open.get_mut(&number).map_or(Ok(()), |live| live.head(head)),
+        Order::Slice(number, bytes) => open.get_mut(&number).map_or(Ok(()), |live| live.slice(&bytes)),
+        Order::Keep(recording) => write::write(parent, &recording).map(drop),
+        Order::Close(number) => {
+            open.remove(&number);
+            Ok(())
+        }
+    }
+}

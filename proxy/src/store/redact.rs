@@ -1,0 +1,131 @@
+//! Takes secrets out of what is about to be kept: header values, query parameters, user names in URLs.
+//!
+//! In: names and values as they went over the wire. Out: the same with [`REDACTED`] in place of the secret ones.
+//! Biased towards hiding: a harmless `x-partition-key` is redacted too.
+
+/// What stands in place of a secret.
+pub const REDACTED: &str = "[redacted]";
+
+/// Names that hold a secret, beside those that end in one of [`SECRET_ENDS`].
+const SECRET_NAMES: [&str; 11] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "cookie2",
+    "set-cookie",
+    "set-cookie2",
+    "key",
+    "apikey",
+    "sig",
+    "signature",
+    "token",
+];
+
+/// Ends of names that hold a secret.
+const SECRET_ENDS: [&str; 8] =
+    ["-key", "-apikey", "-token", "-secret", "secret", "-signature", "password", "-authorization"];
+
+/// Whether a header or a query parameter of that name holds a secret. Case and `_` for `-` make no difference.
+pub fn is_secret(name: &str) -> bool {
+    let name = name.trim().to_ascii_lowercase().replace('_', "-");
+    SECRET_NAMES.contains(&name.as_str()) || SECRET_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// The headers, secrets replaced.
+pub fn headers(headers: &[(String, String)]) -> Vec<(String, String)> {
+    headers.iter().map(|(name, value)| (name.clone(), header(name, value))).collect()
+}
+
+fn header(name: &str, value: &str) -> String {
+    if is_secret(name) { REDACTED.to_owned() } else { value.to_owned() }
+}
+
+/// A path with its query, secret parameters replaced.
+pub fn path(path: &str) -> String {
+    match path.split_once('?') {
+        Some((place, query)) => format!("{place}?{}", self::query(query)),
+        None => path.to_owned(),
+    }
+}
+
+fn query(query: &str) -> String {
+    query.split('&').map(parameter).collect::<Vec<_>>().join("&")
+}
+
+fn parameter(parameter: &str) -> String {
+    match parameter.split_once('=') {
+        Some((name, _)) if is_secret(&percent_decoded(name)) => format!("{name}={REDACTED}"),
+        _ => parameter.to_owned(),
+    }
+}
+
+/// A URL without user name and password, secret parameters replaced.
+pub fn url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return path(url) };
+    let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{}", path(tail))
+}
+
+fn percent_decoded(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let decoded = tail.get(..2).filter(|_| *first == b'%').and_then(hex_pair);
+        bytes.push(decoded.unwrap_or(*first));
+        rest = if decoded.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex_pair(digits: &[u8]) -> Option<u8> {
+    let text = std::str::from_utf8(digits).ok()?;
+    u8::from_str_radix(text, 16).ok().filter(|_| !text.starts_with('+'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets() {
+        for name in [
+            "Authorization",
+            "PROXY-AUTHORIZATION",
+            "cookie",
+            "Set-Cookie",
+            "api-key",
+            "X-Api-Key",
+            "x_api_key",
+            "apikey",
+            "x-goog-api-key",
+            "ocp-apim-subscription-key",
+            "key",
+            "access_token",
+            "x-auth-token",
+            "client_secret",
+            "Password",
+        ] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["content-type", "x-ratelimit-remaining-tokens", "user-agent", "openai-version", "keyed"]
+        {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn paths_and_urls() {
+        for (url, expect) in [
+            ("/v1/chat", "/v1/chat"),
+            ("/v1?api-key=s3cret&v=1", "/v1?api-key=[redacted]&v=1"),
+            ("/v1?v=1&API%2dKEY=s3cret", "/v1?v=1&API%2dKEY=[redacted]"),
+            ("/v1?%=%&%k&key=s3cret=&&", "/v1?%=%&%k&key=[redacted]&&"),
+            ("http://h:1/v1", "http://h:1/v1"),
+            ("https://me:s3cret@h/v1?key=s3cret", "https://h/v1?key=[redacted]"),
+            ("https://me:s3c@ret@h?key=s3cret", "https://h?key=[redacted]"),
+        ] {
+            assert_eq!(self::url(url), expect);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Writes a whole recording: bodies first, the index last.
+//!
+//! In: a folder to put it in and a [`Recording`]. Out: the recording's own folder. An older recording of the same
+//! id is replaced; in whatever moment this is cut off, what lies there reads.
+
+use super::{
+    FORMAT, Recording, StoreError, curl,
+    form::{entry_value, request_value},
+    name::folder_name,
+    redact,
+};
+use crate::{
+    exchange::Exchange,
+    plan::Rounds,
+    request::{Mode, Request},
+};
+use serde_json::{Map, Value, json};
+use std::{
+    collections::HashSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Name of the index.
+pub(super) const INDEX: &str = "exchanges.json";
+/// Name of the request's file.
+pub(super) const REQUEST: &str = "request.json";
+/// Name of the file of what was expected.
+pub(super) const CASE: &str = "case.json";
+
+/// Writes `recording` to `parent/folder_name(id)/` and says which folder that is.
+pub fn write(parent: &Path, recording: &Recording) -> Result<PathBuf, StoreError> {
+    let folder = parent.join(folder_name(&recording.id));
+    create(&folder)?;
+    clear(&folder)?;
+    write_request(&folder, &recording.id, recording.upstream.as_deref(), &recording.request)?;
+    if let Some(case) = &recording.case {
+        put(&folder.join(CASE), pretty(case).as_bytes())?;
+    }
+    write_curl(&folder, recording)?;
+    let files = file_names(&recording.exchanges);
+    for (file, exchange) in files.iter().zip(&recording.exchanges) {
+        put(&folder.join(file), &exchange.body())?;
+    }
+    write_index(&folder, &recording.request, &files, &recording.exchanges)?;
+    Ok(folder)
+}
+
+pub(super) fn create(folder: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(folder).map_err(|source| StoreError::Io { path: folder.to_owned(), source })
+}
+
+/// Removes an older recording's files, the index first.
+fn clear(folder: &Path) -> Result<(), StoreError> {
+    let io = |source| StoreError::Io { path: folder.to_owned(), source };
+    remove(&folder.join(INDEX)).map_err(io)?;
+    for file in fs::read_dir(folder).map_err(io)? {
+        let file = file.map_err(io)?;
+        if file.file_name().to_str().is_some_and(is_ours) {
+            remove(&file.path()).map_err(io)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_ours(name: &str) -> bool {
+    read_file_name(name).is_some() || [CASE, "curl.sh"].contains(&name)
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn write_request(
+    folder: &Path,
+    id: &str,
+    upstream: Option<&str>,
+    request: &Request,
+) -> Result<(), StoreError> {
+    let mut object = Map::new();
+    object.insert("schema".into(), FORMAT.0.into());
+    object.insert("id".into(), id.into());
+    object.insert("upstream".into(), upstream.map(redact::url).into());
+    object.extend(request_value(request));
+    put(&folder.join(REQUEST), pretty(&object.into()).as_bytes())
+}
+
+fn write_curl(folder: &Path, recording: &Recording) -> Result<(), StoreError> {
+    let of = |mode| recording.exchanges.iter().find(|e| e.mode == mode).map(|e| (mode, &e.request));
+    let mut requests: Vec<_> = [Mode::Whole, Mode::Stream].into_iter().filter_map(of).collect();
+    if requests.is_empty() {
+        requests.push((Mode::Whole, &recording.request));
+    }
+    match curl::script(recording.upstream.as_deref(), &requests) {
+        Some(script) => put(&folder.join("curl.sh"), &script),
+        None => Ok(()),
+    }
+}
+
+/// Writes the index in one step: a reader sees the old one or the new one, never half of it.
+pub(super) fn write_index(
+    folder: &Path,
+    own: &Request,
+    files: &[String],
+    exchanges: &[Exchange],
+) -> Result<(), StoreError> {
+    let entries: Vec<Value> =
+        files.iter().zip(exchanges).map(|(file, exchange)| entry_value(file, exchange, own)).collect();
+    let index = json!({ "schema": FORMAT.0, "exchanges": entries });
+    let unfinished = folder.join("exchanges.json.tmp");
+    put(&unfinished, (compact_slices(&index) + "\n").as_bytes())?;
+    let path = folder.join(INDEX);
+    fs::rename(&unfinished, &path).map_err(|source| StoreError::Io { path, source })
+}
+
+/// Pretty, but the entries one a line: thousands of slice borders would fill screens.
+fn compact_slices(index: &Value) -> String {
+    let entries = index.get("exchanges").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let lines: Vec<String> = entries.iter().map(|entry| format!("    {entry}")).collect();
+    format!("{{\n  \"schema\": {:?},\n  \"exchanges\": [\n{}\n  ]\n}}", FORMAT.0, lines.join(",\n"))
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    fs::write(path, bytes).map_err(|source| StoreError::Io { path: path.to_owned(), source })
+}
+
+// === names of body files ===
+
+/// The file of each exchange: `whole.json`, `stream-3.sse`; a second of the same kind is `whole-2.json`.
+pub(super) fn file_names(exchanges: &[Exchange]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    exchanges.iter().map(|exchange| free_name(exchange, &mut taken)).collect()
+}
+
+fn free_name(exchange: &Exchange, taken: &mut HashSet<String>) -> String {
+    let mut count = 1;
+    loop {
+        let name = file_name(exchange.mode, exchange.rounds, count);
+        if taken.insert(name.clone()) {
+            return name;
+        }
+        count += 1;
+    }
+}
+
+/// The body file of the `count`th exchange of a kind: `whole-2.json`, `stream-3.2.sse`.
+pub(super) fn file_name(mode: Mode, rounds: Option<Rounds>, count: usize) -> String {
+    let count = |mark: char| if count > 1 { format!("{mark}{count}") } else { String::new() };
+    match (mode, rounds) {
+        (Mode::Whole, _) => format!("whole{}.json", count('-')),
+        (Mode::Stream, None) => format!("stream{}.sse", count('.')),
+        (Mode::Stream, Some(rounds)) => {
+            format!("stream-{}{}.sse", rounds.to_string().replace(':', "-"), count('.'))
+        }
+    }
+}
+
+/// What a body file's name says of its exchange; `None` for other files.
+pub(super) fn read_file_name(name: &str) -> Option<(Mode, Option<Rounds>)> {
+    if let Some(rest) = name.strip_suffix(".json").and_then(|stem| stem.strip_prefix("whole")) {
+        return is_count(rest, '-').then_some((Mode::Whole, None));
+    }
+    let stem = name.strip_suffix(".sse")?.strip_prefix("stream")?;
+    let (rounds, count) = stem.split_at(stem.find('.').unwrap_or(stem.len()));
+    let rounds = match rounds.strip_prefix('-') {
+        Some(rounds) => Some(rounds.replace('-', ":").parse().ok()?),
+        None if rounds.is_empty() => None,
+        None => return None,
+    };
+    is_count(count, '.').then_some((Mode::Stream, rounds))
+}
+
+fn is_count(rest: &str, mark: char) -> bool {
+    rest.is_empty() || rest.strip_prefix(mark).is_some_and(|digits| digits.parse::<u32>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_say_what_they_hold() {
+        for (mode, rounds, count, expect) in [
+            (Mode::Whole, None, 1, "whole.json"),
+            (Mode::Whole, None, 2, "whole-2.json"),
+            (Mode::Stream, None, 1, "stream.sse"),
+            (Mode::Stream, None, 2, "stream.2.sse"),
+            (Mode::Stream, Some(Rounds::Every(3)), 1, "stream-3.sse"),
+            (Mode::Stream, Some(Rounds::Every(3)), 12, "stream-3.12.sse"),
+            (Mode::Stream, Some(Rounds::Whole), 1, "stream-whole.sse"),
+            (Mode::Stream, Some(Rounds::Rand { seed: 1, max: 8 }), 1, "stream-rand-1-8.sse"),
+        ] {
+            let name = file_name(mode, rounds, count);
+            assert_eq!(name, expect);
+            assert_eq!(read_file_name(&name), Some((mode, rounds)));
+        }
+        for name in
+            ["request.json", "case.json", "wholesome.json", "stream-x.sse", "streams.sse", "stream.sse.tmp"]
+        {
+            assert_eq!(read_file_name(name), None, "{name}");
+        }
+    }
+}
