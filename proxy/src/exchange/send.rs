@@ -74,6 +74,17 @@ impl Sender {
         &self.root
     }
 
+    /// The same sender with more headers, for one client's requests.
+    #[must_use]
+    pub fn with(&self, headers: &[(String, String)]) -> Self {
+        let mut sender = self.clone();
+        for (name, value) in headers {
+            // A client that sent a header once sends one that can be sent.
+            _ = sender.credentials.add(&format!("{name}:{value}"));
+        }
+        sender
+    }
+
     /// Makes a planned exchange.
     pub async fn exchange(&self, planned: &Planned) -> Exchange {
         let clock = Clock::start();

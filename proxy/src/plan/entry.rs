@@ -47,6 +47,8 @@ pub enum Depth {
     /// [`CUTS`] positions, seeded by the case's id.
     #[default]
     Seeded,
+    /// One position, seeded by the case's id.
+    Once,
     /// Every position.
     Deep,
 }
@@ -189,12 +191,17 @@ fn cut(base: &Entry, at: u64) -> Entry {
 
 /// Where to cut a text of so many tokens, ascending: everywhere, or at a few places that depend on the id alone.
 fn positions(id: &str, tokens: u64, depth: Depth) -> Vec<u64> {
-    if depth == Depth::Deep || tokens <= CUTS as u64 {
+    let wanted = match depth {
+        Depth::Deep => usize::MAX,
+        Depth::Seeded => CUTS,
+        Depth::Once => 1,
+    };
+    if tokens <= wanted as u64 {
         return (1..=tokens).collect();
     }
     let mut state = stable_hash(id.as_bytes());
-    let mut chosen = Vec::with_capacity(CUTS);
-    while chosen.len() < CUTS {
+    let mut chosen = Vec::new();
+    while chosen.len() < wanted {
         let at = 1 + next(&mut state) % tokens;
         if !chosen.contains(&at) {
             chosen.push(at);

@@ -79,7 +79,10 @@ pub fn plan(cases: &[Arc<Case>], dialects: &[Dialect], depth: Depth, selection: 
 /// The exchanges of an entry in the order they are made; or why it cannot be asked.
 pub fn exchanges(entry: &Entry, target: &Target) -> Result<Vec<Planned>, String> {
     let model = target.model.name(entry)?;
-    let once: Vec<(Mode, Option<Rounds>)> = match &target.cadence {
+    // A body that names its own schedule is asked as it is.
+    let is_own = entry.body.get("model").and_then(Value::as_str).is_some_and(|m| m.contains("+rounds-"));
+    let cadence = if is_own { &Cadence::Server } else { &target.cadence };
+    let once: Vec<(Mode, Option<Rounds>)> = match cadence {
         Cadence::Server => [Mode::Whole, Mode::Stream, Mode::Stream, Mode::Whole].map(|m| (m, None)).into(),
         Cadence::Header(rounds) | Cadence::ModelName(rounds) => {
             let streams = rounds.iter().map(|r| (Mode::Stream, Some(*r)));
@@ -95,13 +98,15 @@ fn planned(entry: &Entry, target: &Target, model: &str, mode: Mode, rounds: Opti
     let mut model = model.to_owned();
     match (&target.cadence, rounds) {
         (Cadence::Header(_), Some(rounds)) => headers.push((ROUNDS_HEADER.to_owned(), rounds.to_string())),
-        (Cadence::ModelName(_), Some(rounds)) => model += &format!("+rounds-{rounds}"),
+        (Cadence::ModelName(_), Some(rounds)) => model = format!("{model}+rounds-{rounds}"),
         _ => {}
     }
     if let Some(plant) = &target.plant {
         headers.push((PLANT_HEADER.to_owned(), plant.clone()));
     }
-    let body = twin(&with_model(&entry.body, &model), mode);
+    // A native body is sent as it is: that it names no model may be the point.
+    let asked = if entry.case.body.is_some() { entry.body.clone() } else { with_model(&entry.body, &model) };
+    let body = twin(&asked, mode);
     let body = Bytes::from(Value::Object(body).to_string());
     let path = entry.dialect.path().to_owned();
     Planned { mode, rounds, request: Request { dialect: entry.dialect, path, headers, body } }

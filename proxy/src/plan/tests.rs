@@ -154,3 +154,12 @@ fn a_format_nobody_speaks_cannot_be_asked() {
         r#"{"model":"puppet-hermes","messages":[]}"#
     );
 }
+
+#[test]
+fn a_native_body_is_sent_as_it_is() {
+    let own = r#"{"id": "x/a", "body": {"messages": []}, "dialect": "openai-chat"}"#;
+    assert_eq!(bodies(own, &puppets(Cadence::Header(Vec::new()))), [r#"{"messages":[]}"#]);
+    let named = r#"{"id": "x/a", "body": {"model": "m+rounds-0"}, "dialect": "openai-chat"}"#;
+    let all = bodies(named, &puppets(Cadence::Header(vec![Rounds::Whole])));
+    assert_eq!((all.len(), all[0].as_str()), (4, r#"{"model":"m+rounds-0"}"#));
+}

@@ -12,8 +12,10 @@ mod read;
 mod recorded;
 #[cfg(test)]
 mod tests;
+mod write;
 
 pub use read::{Mistake, repeated_ids};
+pub use write::to_value;
 
 /// Reads one file of cases by the ending of its name: `.jsonl` holds recorded model outputs, all else is JSON. Gives the
 /// cases that could be read and all that is wrong, by line.

@@ -6,11 +6,19 @@ use crate::{
 };
 use serde_json::Value;
 
+pub mod answer;
 pub mod ask;
 pub mod event;
+pub mod judge;
+pub mod pairs;
+mod reread;
 pub mod shown;
+pub mod stages;
+#[cfg(test)]
+mod tests;
 pub mod upstream;
 pub mod verdict;
+pub mod workers;
 
 pub use crate::compare::Expected;
 

@@ -71,6 +71,17 @@ pub struct Evidence {
     pub unsaid: Option<String>,
     /// A response id that both modes share: a cache answered.
     pub shared_id: Option<String>,
+    /// Whether both modes were asked.
+    pub modes: Modes,
+}
+
+/// Whether both modes were asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Modes {
+    /// They were.
+    Both,
+    /// One was: there is nothing to compare with.
+    One,
 }
 
 /// What an error as the answer means.
@@ -137,6 +148,9 @@ impl Evidence {
 
     /// Nothing is wrong; whether enough came to say that it is right.
     fn exercised(&self) -> Said {
+        if self.modes == Modes::One {
+            return (Verdict::Skipped, Some("asked in one mode only".to_owned()));
+        }
         if let Some(why) = &self.unsaid {
             return (Verdict::Skipped, Some(why.clone()));
         }
@@ -202,6 +216,7 @@ mod tests {
             needs: Needs::Met,
             unsaid: None,
             shared_id: None,
+            modes: Modes::Both,
         }
     }
 
@@ -307,6 +322,12 @@ mod tests {
             Verdict::Suspect,
         );
         check(&Evidence { unsaid: Some(String::new()), ..found(Error, Kind::Breach) }, Verdict::Fail);
+    }
+
+    #[test]
+    fn one_mode_alone_never_passes() {
+        check(&Evidence { modes: Modes::One, ..two() }, Verdict::Skipped);
+        check(&Evidence { modes: Modes::One, ..found(Error, Kind::Breach) }, Verdict::Fail);
     }
 
     #[test]

@@ -76,11 +76,13 @@ async fn slices_keep_their_borders_and_times() {
     assert!(!format!("{:?}", exchange.request).contains("Bearer"));
 }
 
+type Check<'a> = (Vec<Play>, &'a dyn Fn(&End) -> bool);
+
 #[tokio::test]
 async fn every_end_has_its_name() {
     let cut = |end: &End| matches!(end, End::Cut(_));
     let malformed = |end: &End| matches!(end, End::Malformed(_));
-    let checks: Vec<(Vec<Play>, &dyn Fn(&End) -> bool)> = vec![
+    let checks: Vec<Check<'_>> = vec![
         (vec![Say(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nab")], &|end| *end == End::Complete),
         (vec![Say(b"HTTP/1.1 200 OK\r\n\r\nab")], &|end| *end == End::CloseDelimited),
         (vec![Say(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab")], &cut),

@@ -102,6 +102,7 @@ impl<'a> Object<'a> {
         self.text(key)
     }
 
+    #[expect(clippy::option_option, reason = "not said and said to be null are two things here")]
     /// A string or null: `None` where the key is absent, `Some(None)` for null.
     pub fn text_or_null(&self, key: &'static str) -> Option<Option<String>> {
         self.read(key, "a string or null", |v| match v {

@@ -119,11 +119,7 @@ fn case(file: &File<'_>, pointer: String, value: &Value) -> Option<Case> {
         needs: object.words("needs", &NEEDS),
         basis: basis(&object),
         expect: object.object("expect").map(expect),
-        dialects: dialect.map(|d| vec![d]).unwrap_or(if dialects.is_empty() {
-            Dialect::ALL.to_vec()
-        } else {
-            dialects
-        }),
+        dialects: dialect.map_or_else(|| or_all(dialects), |dialect| vec![dialect]),
         tags: object.texts("tags"),
         file: file.name.to_owned(),
         line: file.lines.line(&object.pointer),
@@ -132,6 +128,10 @@ fn case(file: &File<'_>, pointer: String, value: &Value) -> Option<Case> {
     consistent(&object, &read);
     object.end();
     (!read.id.is_empty()).then_some(read)
+}
+
+fn or_all(dialects: Vec<Dialect>) -> Vec<Dialect> {
+    if dialects.is_empty() { Dialect::ALL.to_vec() } else { dialects }
 }
 
 fn id(object: &Object<'_>) -> Option<String> {

@@ -1,0 +1,163 @@
+//! The replies of an entry against the right answer, as far as it is known and counts.
+//!
+//! In: readings and an entry. Out: [`Answer`]. Our own engine is held to every word. Of a foreign server a mismatch counts
+//! where the format leaves no choice; where our policy decides it is counted and nothing more.
+
+use super::{
+    pairs::{Ground, Says},
+    stages::Reading,
+    upstream::Kind,
+    verdict,
+};
+use crate::{
+    compare::{Difference, Expected, compare_expected},
+    finding::gather::{Of, needs_proof},
+    plan::Entry,
+    request::case::{Basis, Need},
+};
+
+/// How the replies stand to what was expected.
+#[derive(Debug)]
+pub struct Answer {
+    /// The worst of all replies.
+    pub expected: Expected,
+    /// Where they differ from it, as far as that counts.
+    pub found: Vec<Of<Difference>>,
+    /// Whether they follow another policy, alike in both modes.
+    pub other_policy: bool,
+    /// What the verdict makes of it.
+    pub weighed: Vec<verdict::Weighed>,
+}
+
+/// The rules of facts that a whole server gets wrong, by the rule of the same thing at ours.
+const TRUTHS: [(&str, &str); 9] = [
+    ("expect/tool-count", "truth/tool-count"),
+    ("expect/tool-name", "truth/tool-name"),
+    ("expect/tool-arguments", "truth/tool-arguments"),
+    ("expect/content", "truth/content"),
+    ("expect/content-whitespace", "truth/content-whitespace"),
+    ("expect/reasoning", "truth/reasoning"),
+    ("expect/reasoning-whitespace", "truth/reasoning-whitespace"),
+    ("expect/finish", "truth/finish"),
+    ("expect/error", "truth/error"),
+];
+
+// === impl Answer ===
+
+impl Answer {
+    /// Holds every reply against the right answer.
+    pub fn of(entry: &Entry, readings: &[Reading<'_>], kind: Kind, ground: Ground) -> Self {
+        let mut answer =
+            Self { expected: Expected::None, found: Vec::new(), other_policy: false, weighed: Vec::new() };
+        let Some(expect) = &entry.expect else { return answer };
+        if unsaid(entry, readings, kind).is_some() {
+            return answer;
+        }
+        let answers: Vec<_> = readings.iter().filter(|r| r.is_answer()).collect();
+        for reading in &answers {
+            let rounds = reading.exchange.rounds_name();
+            let (expected, found) = compare_expected(expect, &reading.reply, &rounds);
+            answer.expected = worse(answer.expected, expected);
+            answer.found.push(Of { mode: reading.exchange.mode, rounds, found });
+        }
+        answer.narrow(entry.case.basis, kind);
+        answer.weighed = answer.weigh(entry, &answers, ground);
+        answer
+    }
+
+    /// Drops what does not count against a foreign server, and names what does by its own rule.
+    fn narrow(&mut self, basis: Basis, kind: Kind) {
+        if kind == Kind::Ours || self.found.iter().all(|of| of.found.is_empty()) {
+            return;
+        }
+        let is_alike = self.found.iter().all(|of| !of.found.is_empty());
+        match basis {
+            Basis::Policy => {
+                self.other_policy = is_alike;
+                self.found.clear();
+            }
+            Basis::Fact if is_alike => {
+                self.found.iter_mut().flat_map(|of| &mut of.found).for_each(|d| d.rule = truth(d.rule));
+            }
+            Basis::Fact => {}
+        }
+    }
+
+    /// A reply that is not what it should be counts fully only where it is known that the model said its text.
+    fn weigh(&self, entry: &Entry, answers: &[&Reading<'_>], ground: Ground) -> Vec<verdict::Weighed> {
+        let is_said = |r: &Reading<'_>| {
+            ground.says == Says::WhatItIsTold || (entry.tokens.is_some() && r.tokens() == entry.tokens)
+        };
+        let each = self.found.iter().zip(answers).flat_map(|(of, reading)| {
+            let said = if is_said(reading) { verdict::Kind::Proven } else { verdict::Kind::Unproven };
+            let kind = move |rule| if needs_proof(rule) { said } else { verdict::Kind::Structure };
+            of.found.iter().filter_map(move |d| {
+                Some(verdict::Weighed { severity: ground.severity(d.rule)?, kind: kind(d.rule) })
+            })
+        });
+        each.collect()
+    }
+}
+
+fn truth(rule: &'static str) -> &'static str {
+    TRUTHS.iter().find(|(expect, _)| *expect == rule).map_or(rule, |(_, truth)| truth)
+}
+
+fn worse(left: Expected, right: Expected) -> Expected {
+    let order = |expected| match expected {
+        Expected::None => 0,
+        Expected::Match => 1,
+        Expected::Whitespace => 2,
+        Expected::Mismatch => 3,
+    };
+    if order(right) > order(left) { right } else { left }
+}
+
+/// Why a foreign puppet did not say its text, by token counts that are alike in both modes; `None` where it did or where
+/// nothing is known.
+pub fn unsaid(entry: &Entry, readings: &[Reading<'_>], kind: Kind) -> Option<String> {
+    let told = entry.tokens.filter(|_| kind == Kind::Foreign)?;
+    let said = tokens_alike(readings)?;
+    (said != told).then(|| format!("the server would not say it: {said} tokens of {told}"))
+}
+
+/// The number of generated tokens, where every answer gives the same.
+fn tokens_alike(readings: &[Reading<'_>]) -> Option<u64> {
+    let mut counts = readings.iter().filter(|r| r.is_answer()).map(Reading::tokens);
+    let first = counts.next()??;
+    counts.all(|count| count == Some(first)).then_some(first)
+}
+
+/// Whether the replies show what the entry is for.
+pub fn needs(entry: &Entry, readings: &[Reading<'_>]) -> verdict::Needs {
+    let answers: Vec<_> = readings.iter().filter(|r| r.is_answer()).collect();
+    for need in &entry.needs {
+        let shown = answers.iter().filter(|r| shows(r, *need)).count();
+        if shown == answers.len() {
+            continue;
+        }
+        if shown > 0 {
+            return verdict::Needs::Mixed(*need);
+        }
+        let is_evident = tokens_alike(readings).is_some() || are_same(&answers);
+        return if is_evident { verdict::Needs::Unsaid(*need) } else { verdict::Needs::Unknown(*need) };
+    }
+    verdict::Needs::Met
+}
+
+fn are_same(answers: &[&Reading<'_>]) -> bool {
+    let [first, others @ ..] = answers else { return false };
+    others.iter().all(|other| first.reply.proof.same_tokens(&other.reply.proof) == Some(true))
+}
+
+fn shows(reading: &Reading<'_>, need: Need) -> bool {
+    let reply = &reading.reply;
+    match need {
+        Need::Call => reply.calls().next().is_some(),
+        Need::Calls => reply.calls().count() >= 2,
+        Need::Reasoning => !reply.reasoning().value.is_empty(),
+        Need::Length => reply.finish_reason() == Some("length"),
+        Need::Text => !reply.content().value.is_empty(),
+        Need::Error => reply.error.is_some(),
+    }
+}

@@ -1,0 +1,180 @@
+//! One entry, from its exchanges to what is said of it. Pure: the same bytes give the same judgement for ever.
+//!
+//! In: an [`Entry`], its exchanges, and the [`Terms`] of the run. Out: a [`Judged`]. Recordings, pairs of files and live
+//! traffic come through here as well, as entries without a case.
+
+use super::{
+    Expected, Judged, Sent, Verdict,
+    answer::{self, Answer},
+    pairs::{Ground, Pairs, Says},
+    shown::shown,
+    stages::Reading,
+    upstream::Kind,
+    verdict::{self, ErrorIs, Weighed},
+};
+use crate::{
+    decode::Span,
+    exchange::Exchange,
+    finding::{Evidence, Finding, Of, coverage, gather},
+    plan::Entry,
+    request::{Mode, case::Need},
+    rules::{Breach, Profile},
+};
+use serde_json::Value;
+
+/// What holds for all entries of a run.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// The profile of rules.
+    pub profile: &'static Profile,
+    /// Whose server it is.
+    pub kind: Kind,
+    /// The command that repeats the run, to which an entry's id is added; empty where none does.
+    pub repeat: String,
+}
+
+/// Judges an entry.
+pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
+    let expect = entry.expect.as_ref();
+    let readings: Vec<Reading<'_>> =
+        exchanges.iter().map(|e| Reading::of(e, expect, terms.profile)).collect();
+    let ground = Ground { says: Says::of(terms.kind), profile: terms.profile };
+    let pairs = Pairs::of(&readings, ground);
+    let answer = Answer::of(entry, &readings, terms.kind, ground);
+    let findings = findings(entry, &readings, &pairs, &answer, terms);
+    let (verdict, reason) = verdict::verdict(&evidence(entry, &readings, &pairs, &answer, terms.kind));
+    Judged {
+        verdict,
+        reason,
+        expected: answer.expected,
+        exchanges: readings.iter().map(sent).collect(),
+        reply: reply(&readings),
+        findings,
+        other_policy: answer.other_policy,
+        exercised: readings.first().map(exercised).unwrap_or_default(),
+        ..unasked(entry)
+    }
+}
+
+/// An entry that was not asked, and why.
+pub fn skipped(entry: &Entry, why: String) -> Judged {
+    Judged { reason: Some(why), ..unasked(entry) }
+}
+
+fn unasked(entry: &Entry) -> Judged {
+    let case = &entry.case;
+    Judged {
+        id: entry.id.clone(),
+        case: case.id.clone(),
+        about: case.about.clone(),
+        dialect: entry.dialect,
+        format: case.format.clone(),
+        says: case.says.clone(),
+        verdict: Verdict::Skipped,
+        reason: None,
+        expected: Expected::None,
+        exchanges: Vec::new(),
+        reply: Value::Null,
+        findings: Vec::new(),
+        other_policy: false,
+        tags: case.tags.clone(),
+        exercised: Vec::new(),
+    }
+}
+
+fn findings(
+    entry: &Entry,
+    readings: &[Reading<'_>],
+    pairs: &Pairs,
+    answer: &Answer,
+    terms: &Terms,
+) -> Vec<Finding> {
+    let breaches: Vec<Of<Breach>> = readings.iter().map(breaches).collect();
+    let locate = |mode: Mode, rounds: &str, event: usize| locate(readings, mode, rounds, event);
+    let repeat =
+        if terms.repeat.is_empty() { String::new() } else { format!("{} --run {}", terms.repeat, entry.id) };
+    let evidence = Evidence {
+        parity: &pairs.parity,
+        streams: &pairs.streams,
+        expect: &answer.found,
+        breaches: &breaches,
+        locate: &locate,
+        repeat: &repeat,
+    };
+    let ground = Ground { says: Says::Anything, profile: terms.profile };
+    gather(&evidence, |rule| ground.severity(rule).unwrap_or(crate::rules::Severity::Info))
+}
+
+fn breaches(reading: &Reading<'_>) -> Of<Breach> {
+    Of {
+        mode: reading.exchange.mode,
+        rounds: reading.exchange.rounds_name(),
+        found: reading.breaches.clone(),
+    }
+}
+
+/// Where an event lies in its body and when it came.
+fn locate(readings: &[Reading<'_>], mode: Mode, rounds: &str, event: usize) -> Option<(Span, u64)> {
+    let reading = readings.iter().find(|r| r.exchange.mode == mode && r.exchange.rounds_name() == rounds)?;
+    reading.decoded.events.get(event).map(|event| (event.span, event.arrived))
+}
+
+fn evidence(
+    entry: &Entry,
+    readings: &[Reading<'_>],
+    pairs: &Pairs,
+    answer: &Answer,
+    kind: Kind,
+) -> verdict::Evidence {
+    let broken = readings.iter().flat_map(|r| &r.breaches);
+    let broken = broken.map(|b| Weighed { severity: b.severity, kind: verdict::Kind::Breach });
+    let compared = pairs.weighed.iter().chain(&answer.weighed).copied();
+    let is_expected =
+        entry.needs.contains(&Need::Error) || entry.expect.as_ref().is_some_and(|e| e.error.is_some());
+    verdict::Evidence {
+        outcomes: readings.iter().map(|r| r.outcome.clone()).collect(),
+        found: broken.chain(compared).collect(),
+        unstable: pairs.unstable.clone(),
+        error: if is_expected { ErrorIs::Expected } else { ErrorIs::Unexpected },
+        needs: answer::needs(entry, readings),
+        unsaid: answer::unsaid(entry, readings, kind),
+        modes: modes(readings),
+        shared_id: shared_id(readings).filter(|_| Says::of(kind) == Says::Anything),
+    }
+}
+
+fn modes(readings: &[Reading<'_>]) -> verdict::Modes {
+    let has = |is_whole: bool| readings.iter().any(|r| r.is_whole() == is_whole);
+    if has(true) && has(false) { verdict::Modes::Both } else { verdict::Modes::One }
+}
+
+/// A response id that a whole reply and a stream share.
+fn shared_id(readings: &[Reading<'_>]) -> Option<String> {
+    let ids = |is_whole: bool| {
+        readings.iter().filter(move |r| r.is_whole() == is_whole).filter_map(|r| r.reply.id.as_deref())
+    };
+    ids(true).find(|id| !id.is_empty() && ids(false).any(|other| other == *id)).map(ToOwned::to_owned)
+}
+
+fn sent(reading: &Reading<'_>) -> Sent {
+    let exchange = reading.exchange;
+    Sent {
+        mode: exchange.mode,
+        rounds: exchange.rounds_name(),
+        status: exchange.status().unwrap_or_default(),
+        #[expect(clippy::cast_precision_loss, reason = "microseconds of a run fit a double")]
+        seconds: exchange.took.end as f64 / 1e6,
+        events: reading.decoded.events.len(),
+        finish: reading.reply.finish_reason().map(ToOwned::to_owned),
+        tokens: reading.tokens(),
+    }
+}
+
+/// The whole reply, if one came.
+fn reply(readings: &[Reading<'_>]) -> Value {
+    readings.iter().find(|r| r.is_whole() && r.is_answer()).map_or(Value::Null, |r| shown(&r.reply))
+}
+
+fn exercised(reading: &Reading<'_>) -> Vec<coverage::Condition> {
+    coverage::of_request(&reading.asked, reading.reply.finish_reason())
+}

@@ -1,0 +1,161 @@
+//! Which replies of an entry are held against which, and what that found.
+//!
+//! In: the readings of an entry. Out: [`Pairs`]: whole against each stream, stream against stream, each mode against
+//! itself, and whether each pair is known to come from equal tokens.
+
+use super::{stages::Reading, upstream::Kind, verdict};
+use crate::{
+    compare::{Difference, Equality, compare},
+    finding::gather::{Of, needs_proof},
+    rules::{Profile, Severity, catalogue},
+};
+
+/// Everything in which replies differ.
+#[derive(Debug, Default)]
+pub struct Pairs {
+    /// The whole reply against each stream.
+    pub parity: Vec<Of<Difference>>,
+    /// The first stream against each other one.
+    pub streams: Vec<(String, Of<Difference>)>,
+    /// Where one mode disagrees with itself, and equal tokens are not proven.
+    pub unstable: Option<String>,
+    /// What the verdict makes of it.
+    pub weighed: Vec<verdict::Weighed>,
+}
+
+/// What holds for all replies of an entry.
+#[derive(Debug, Clone, Copy)]
+pub struct Ground {
+    /// Whether the server says what it is told by construction.
+    pub says: Says,
+    /// How strictly it is judged.
+    pub profile: &'static Profile,
+}
+
+/// Whether equal tokens follow from what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Says {
+    /// A puppet of our engine: its tokens are the text it was told.
+    WhatItIsTold,
+    /// Anything else: only evidence in the replies tells.
+    Anything,
+}
+
+// === impl Says ===
+
+impl Says {
+    /// What the replies of a server rest on. Ours has no other models than puppets.
+    pub fn of(kind: Kind) -> Self {
+        if kind == Kind::Ours { Self::WhatItIsTold } else { Self::Anything }
+    }
+}
+
+// === impl Ground ===
+
+impl Ground {
+    /// How bad a difference is; `None` where the profile is silent.
+    pub fn severity(self, rule: &str) -> Option<Severity> {
+        let own = catalogue::describe(rule).map_or(Severity::Error, |named| named.severity);
+        self.profile.severity(rule, own)
+    }
+
+    fn are_equal(self, left: &Reading<'_>, right: &Reading<'_>) -> bool {
+        self.says == Says::WhatItIsTold || left.reply.proof.same_tokens(&right.reply.proof) == Some(true)
+    }
+
+    fn differences(self, left: &Reading<'_>, right: &Reading<'_>) -> Vec<Difference> {
+        let equality = Equality {
+            arguments_text: true,
+            usage_completion: self.are_equal(left, right),
+            stop: &left.asked.stop,
+        };
+        let mut found = compare(&left.reply, &right.reply, equality);
+        found.retain(|difference| self.severity(difference.rule).is_some());
+        found
+    }
+
+    /// What the verdict makes of differences between two replies.
+    fn weigh(self, left: &Reading<'_>, right: &Reading<'_>, found: &[Difference]) -> Vec<verdict::Weighed> {
+        let is_proven = self.are_equal(left, right);
+        let kind = |rule: &str| match (needs_proof(rule), is_proven) {
+            (false, _) => verdict::Kind::Structure,
+            (true, true) => verdict::Kind::Proven,
+            (true, false) => verdict::Kind::Unproven,
+        };
+        let weighed = found
+            .iter()
+            .filter_map(|d| Some(verdict::Weighed { severity: self.severity(d.rule)?, kind: kind(d.rule) }));
+        weighed.collect()
+    }
+}
+
+// === impl Pairs ===
+
+impl Pairs {
+    /// Holds the replies of an entry against each other.
+    pub fn of(readings: &[Reading<'_>], ground: Ground) -> Self {
+        let mut pairs = Self::default();
+        let wholes: Vec<_> = readings.iter().filter(|r| r.is_whole() && r.is_answer()).collect();
+        let streams: Vec<_> = readings.iter().filter(|r| !r.is_whole() && r.is_answer()).collect();
+        for stream in &streams {
+            if let Some(whole) = wholes.first() {
+                pairs.whole_and_stream(whole, stream, ground);
+            }
+        }
+        if let [first, others @ ..] = streams.as_slice() {
+            for other in others {
+                pairs.stream_and_stream(first, other, ground);
+            }
+        }
+        if let [first, others @ ..] = wholes.as_slice() {
+            for other in others {
+                pairs.whole_and_whole(first, other, ground);
+            }
+        }
+        pairs
+    }
+
+    fn whole_and_stream(&mut self, whole: &Reading<'_>, stream: &Reading<'_>, ground: Ground) {
+        let found = ground.differences(whole, stream);
+        self.weighed.extend(ground.weigh(whole, stream, &found));
+        self.parity.push(of(stream, found));
+    }
+
+    /// Streams at different rounds say the same; at the same rounds they are one question asked twice. What the whole
+    /// reply already shows of either is not told again.
+    fn stream_and_stream(&mut self, first: &Reading<'_>, other: &Reading<'_>, ground: Ground) {
+        let mut found = ground.differences(first, other);
+        if first.exchange.rounds == other.exchange.rounds && !ground.are_equal(first, other) {
+            self.note_unstable("streamed", &found, ground);
+            return;
+        }
+        let rounds = [first.exchange.rounds_name(), other.exchange.rounds_name()];
+        let told = self.parity.iter().filter(|of| rounds.contains(&of.rounds));
+        let told: Vec<&str> = told.flat_map(|of| of.found.iter().map(|d| d.path.as_str())).collect();
+        found.retain(|d| !told.contains(&d.path.as_str()));
+        self.weighed.extend(ground.weigh(first, other, &found));
+        self.streams.push((first.exchange.rounds_name(), of(other, found)));
+    }
+
+    fn whole_and_whole(&mut self, first: &Reading<'_>, other: &Reading<'_>, ground: Ground) {
+        let found = ground.differences(first, other);
+        if ground.are_equal(first, other) {
+            self.weighed.extend(ground.weigh(first, other, &found));
+            self.parity.push(of(other, found));
+        } else {
+            self.note_unstable("whole", &found, ground);
+        }
+    }
+
+    fn note_unstable(&mut self, mode: &str, found: &[Difference], ground: Ground) {
+        let is_bad = |d: &&Difference| ground.severity(d.rule) >= Some(Severity::Warn);
+        if let Some(worst) = found.iter().find(is_bad) {
+            self.unstable
+                .get_or_insert(format!("two {mode} replies to one request differ in {}", worst.path));
+        }
+    }
+}
+
+fn of(reading: &Reading<'_>, found: Vec<Difference>) -> Of<Difference> {
+    Of { mode: reading.exchange.mode, rounds: reading.exchange.rounds_name(), found }
+}

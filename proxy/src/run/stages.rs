@@ -1,0 +1,123 @@
+//! The stages, called in one place: bytes to events, events to a reply, the reply to breaches.
+//!
+//! In: an [`Exchange`]. Out: a [`Reading`] with all that later steps look at.
+
+use super::{ask::is_busy, reread, verdict::Outcome};
+use crate::{
+    decode::{Decoded, Framing, decode},
+    exchange::{End, Exchange, Head},
+    fold::{Lens, Reply, fold},
+    request::{Asked, Mode, case::Expect},
+    rules::{self, Breach, Facts, Profile},
+};
+
+/// One exchange, read.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    /// What was read.
+    pub exchange: &'a Exchange,
+    /// What its request asked for.
+    pub asked: Asked,
+    /// Its events.
+    pub decoded: Decoded,
+    /// The reply they make.
+    pub reply: Reply,
+    /// The rules it breaks.
+    pub breaches: Vec<Breach>,
+    /// What it came to.
+    pub outcome: Outcome,
+}
+
+// === impl Reading ===
+
+impl<'a> Reading<'a> {
+    /// Reads an exchange, as strictly as the profile says.
+    pub fn of(exchange: &'a Exchange, expect: Option<&Expect>, profile: &Profile) -> Self {
+        let asked = exchange.request.asked();
+        let decoded = decode(exchange);
+        let reply = fold(exchange.request.dialect, exchange.status(), &decoded, &Lens::STRICT);
+        let facts = Facts { exchange, asked: &asked, decoded: &decoded, reply: &reply, expect };
+        let mut breaches = rules::check(&facts, profile);
+        breaches.extend(reread::check(exchange, &decoded, profile));
+        breaches.extend(
+            transport_rule(&exchange.end).and_then(|rule| reread::breach(rule, transport(exchange), profile)),
+        );
+        let outcome = outcome(exchange, &decoded, &reply);
+        Self { exchange, asked, decoded, reply, breaches, outcome }
+    }
+
+    /// Whether it was answered, be it with an error.
+    pub fn is_answer(&self) -> bool {
+        matches!(self.outcome, Outcome::Answered | Outcome::Refused(_))
+    }
+
+    /// Whether it is a whole reply.
+    pub fn is_whole(&self) -> bool {
+        self.exchange.mode == Mode::Whole
+    }
+
+    /// Generated tokens, as the reply says.
+    pub fn tokens(&self) -> Option<u64> {
+        self.reply.usage.as_ref().and_then(|u| u.completion)
+    }
+}
+
+fn outcome(exchange: &Exchange, decoded: &Decoded, reply: &Reply) -> Outcome {
+    let status = exchange.status();
+    if let Some(status) = status.filter(|s| is_busy(Some(*s))) {
+        return Outcome::Busy(status);
+    }
+    // Once the terminal event came the answer is complete, however the connection ends after it.
+    let is_all = exchange.end.is_clean() || (reply.terminated && exchange.mode == Mode::Stream);
+    if !is_all {
+        return Outcome::Broken(transport(exchange));
+    }
+    match (status, &reply.error) {
+        _ if exchange.succeeded() && decoded.framing == Framing::Other => Outcome::Broken(unusable(exchange)),
+        (Some(status), error) if !exchange.succeeded() => {
+            let message = error.as_ref().map(|e| e.message.as_str()).unwrap_or_default();
+            Outcome::Refused(format!("status {status}: {}", short(message)))
+        }
+        (_, Some(error)) => Outcome::Refused(format!("an error in the answer: {}", short(&error.message))),
+        _ => Outcome::Answered,
+    }
+}
+
+/// The rule that a failed transport breaks.
+fn transport_rule(end: &End) -> Option<&'static str> {
+    match end {
+        End::Refused(_) => Some("exchange/refused"),
+        End::TimedOut => Some("exchange/timeout"),
+        End::Cut(_) => Some("exchange/cut"),
+        End::TooLarge => Some("exchange/too-large"),
+        End::Malformed(_) => Some("exchange/malformed"),
+        End::Complete | End::CloseDelimited | End::Cancelled => None,
+    }
+}
+
+/// How a transport failed, in words.
+fn transport(exchange: &Exchange) -> String {
+    let after = exchange.slices.iter().map(|s| s.bytes.len()).sum::<usize>();
+    match &exchange.end {
+        End::Refused(why) => format!("no connection: {why}"),
+        End::TimedOut => format!("hangs: nothing more came after {after} bytes"),
+        End::Cut(why) => format!("cut off after {after} bytes: {why}"),
+        End::TooLarge => format!("longer than {} MiB", crate::exchange::send::MAX_BODY >> 20),
+        End::Malformed(why) => format!("breaks HTTP: {why}"),
+        End::Cancelled => "cancelled".to_owned(),
+        End::Complete | End::CloseDelimited => "complete".to_owned(),
+    }
+}
+
+fn unusable(exchange: &Exchange) -> String {
+    let kind = exchange.head.as_ref().map(Head::media_type).unwrap_or_default();
+    let kind = if kind.is_empty() { "a body without content-type".to_owned() } else { kind };
+    format!(
+        "no usable answer: {kind}, {} bytes",
+        exchange.slices.iter().map(|s| s.bytes.len()).sum::<usize>()
+    )
+}
+
+fn short(message: &str) -> String {
+    message.lines().next().unwrap_or_default().chars().take(120).collect()
+}

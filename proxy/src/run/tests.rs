@@ -1,0 +1,245 @@
+//! Bytes in, verdicts out: what a server answered, whole and streamed, and what is said of it.
+
+use super::{
+    Expected, Judged, Verdict,
+    judge::{Terms, judge, skipped},
+    upstream::Kind,
+};
+use crate::{
+    exchange::{End, Exchange, Head, Slice, Took},
+    plan::{Depth, Entry, Rounds, entry::entries},
+    request::{Dialect, Mode, Request, case::read_cases, twin::twin},
+    rules::Profile,
+};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// What one reply says.
+#[derive(Clone, Copy)]
+struct Says {
+    content: &'static str,
+    sha: Option<&'static str>,
+    tokens: u64,
+    id: &'static str,
+}
+
+const HI: Says = Says { content: "Hi", sha: None, tokens: 3, id: "a" };
+
+fn exchange(mode: Mode, rounds: Option<Rounds>, status: u16, media: &str, body: String) -> Exchange {
+    let question: Map<String, Value> =
+        serde_json::from_value(json!({"model": "m", "messages": [{"role": "user", "content": "x"}]}))
+            .unwrap();
+    let request = Request {
+        dialect: Dialect::OpenaiChat,
+        path: "/v1/chat/completions".to_owned(),
+        headers: Vec::new(),
+        body: Value::Object(twin(&question, mode)).to_string().into(),
+    };
+    Exchange {
+        mode,
+        rounds,
+        request,
+        head: Some(Head { status, headers: vec![("content-type".to_owned(), media.to_owned())] }),
+        slices: vec![Slice { at: 1, bytes: body.into() }],
+        end: End::Complete,
+        took: Took { head: 1, end: 2 },
+    }
+}
+
+fn usage(says: Says) -> Value {
+    json!({"prompt_tokens": 1, "completion_tokens": says.tokens, "total_tokens": says.tokens + 1})
+}
+
+fn whole(says: Says) -> Exchange {
+    let mut body = json!({
+        "id": format!("whole-{}", says.id), "object": "chat.completion", "created": 1, "model": "m", "usage": usage(says),
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": says.content}, "finish_reason": "stop"}]});
+    if let Some(sha) = says.sha {
+        body["tfengine"] = json!({ "token_sha": sha });
+    }
+    exchange(Mode::Whole, None, 200, "application/json", body.to_string())
+}
+
+fn stream(says: Says, rounds: Option<Rounds>) -> Exchange {
+    let chunk = |choices: Value| json!({"id": format!("stream-{}", says.id), "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices});
+    let delta =
+        |delta: Value, finish: Value| chunk(json!([{"index": 0, "delta": delta, "finish_reason": finish}]));
+    let mut last = chunk(json!([]));
+    last["usage"] = usage(says);
+    if let Some(sha) = says.sha {
+        last["tfengine"] = json!({ "token_sha": sha });
+    }
+    let events = [
+        delta(json!({"role": "assistant", "content": ""}), Value::Null),
+        delta(json!({"content": says.content}), Value::Null),
+        delta(json!({}), "stop".into()),
+        last,
+    ];
+    let body = events.map(|event| format!("data: {event}\n\n")).concat();
+    exchange(Mode::Stream, rounds, 200, "text/event-stream", body + "data: [DONE]\n\n")
+}
+
+fn failed(mode: Mode, status: u16) -> Exchange {
+    let body =
+        json!({"error": {"message": "no", "type": "invalid_request_error", "param": null, "code": null}});
+    exchange(mode, None, status, "application/json", body.to_string())
+}
+
+fn terms(kind: Kind) -> Terms {
+    let profile = if kind == Kind::Ours { &Profile::TFENGINE } else { &Profile::OPENAI };
+    Terms { profile, kind, repeat: "tfproxy --check".to_owned() }
+}
+
+fn of_request() -> Entry {
+    Entry::of_request("live/x", Dialect::OpenaiChat, Map::new())
+}
+
+fn of_case(text: &str) -> Entry {
+    let (mut cases, mistakes) = read_cases("t.json", text);
+    assert_eq!(mistakes, []);
+    entries(&Arc::new(cases.remove(0)), Dialect::OpenaiChat, Depth::Seeded).remove(0)
+}
+
+fn foreign(exchanges: &[Exchange]) -> Judged {
+    judge(&of_request(), exchanges, &terms(Kind::Foreign))
+}
+
+fn check(judged: &Judged, verdict: Verdict, rules: &[&str]) {
+    let found: Vec<&str> = judged.findings.iter().map(|f| f.rule.as_str()).collect();
+    assert_eq!((judged.verdict, found.as_slice()), (verdict, rules), "{judged:#?}");
+}
+
+#[test]
+fn equal_replies_pass() {
+    let judged = foreign(&[whole(HI), stream(HI, None), stream(HI, None), whole(HI)]);
+    check(&judged, Verdict::Pass, &[]);
+    assert_eq!(judged.reply["content"], "Hi");
+    assert_eq!(
+        (judged.exchanges.len(), judged.exchanges[1].events, judged.exchanges[1].tokens),
+        (4, 5, Some(3))
+    );
+}
+
+#[test]
+fn a_difference_fails_on_proof_and_is_suspect_without() {
+    let ho = Says { content: "Ho", ..HI };
+    let judged = foreign(&[whole(HI), stream(ho, None)]);
+    check(&judged, Verdict::Suspect, &["parity/content"]);
+    assert_eq!(judged.findings[0].repeat, "tfproxy --check --run live/x");
+    let sha = |says, sha| Says { sha: Some(sha), ..says };
+    check(&foreign(&[whole(sha(HI, "1")), stream(sha(ho, "1"), None)]), Verdict::Fail, &["parity/content"]);
+    check(
+        &foreign(&[whole(sha(HI, "1")), stream(sha(ho, "2"), None)]),
+        Verdict::Suspect,
+        &["parity/content"],
+    );
+    let ours = judge(&of_request(), &[whole(HI), stream(ho, None)], &terms(Kind::Ours));
+    check(&ours, Verdict::Fail, &["parity/content"]);
+}
+
+#[test]
+fn a_mode_that_disagrees_with_itself_is_unstable_unless_the_tokens_are_equal() {
+    let ho = Says { content: "Ho", ..HI };
+    let all = |a, b, c, d| [whole(a), stream(b, None), stream(c, None), whole(d)];
+    assert_eq!(foreign(&all(HI, HI, HI, ho)).verdict, Verdict::Unstable);
+    let judged = foreign(&all(HI, HI, ho, HI));
+    assert_eq!(judged.reason.as_deref(), Some("two streamed replies to one request differ in content"));
+    let sha = |says| Says { sha: Some("1"), ..says };
+    assert_eq!(foreign(&all(sha(HI), sha(HI), sha(ho), sha(HI))).verdict, Verdict::Fail);
+}
+
+#[test]
+fn streams_at_different_rounds_are_held_against_each_other() {
+    let ho = Says { content: "Ho", sha: Some("1"), ..HI };
+    let hi = Says { sha: Some("1"), ..HI };
+    let broken = failed(Mode::Whole, 429);
+    let judged = foreign(&[broken, stream(hi, Some(Rounds::Every(1))), stream(ho, Some(Rounds::Every(2)))]);
+    check(&judged, Verdict::Inconclusive, &["parity/rechunk"]);
+    let judged =
+        foreign(&[whole(hi), stream(hi, Some(Rounds::Every(1))), stream(ho, Some(Rounds::Every(2)))]);
+    check(&judged, Verdict::Fail, &["parity/content"]);
+    assert_eq!(judged.findings[0].rounds, ["2"]);
+}
+
+#[test]
+fn refusals_are_errors_unless_they_are_right() {
+    let both = |status| [failed(Mode::Whole, status), failed(Mode::Stream, status)];
+    assert_eq!(foreign(&both(400)).verdict, Verdict::Error);
+    assert_eq!(foreign(&[failed(Mode::Whole, 400), stream(HI, None)]).verdict, Verdict::Fail);
+    let right = r#"{"id": "a/b", "request": {}, "needs": ["error"], "expect": {"error": {"status": 400}}}"#;
+    let judged = judge(&of_case(right), &both(400), &terms(Kind::Foreign));
+    assert_eq!((judged.verdict, judged.expected), (Verdict::Pass, Expected::Match));
+    let judged = judge(&of_case(right), &both(422), &terms(Kind::Foreign));
+    assert_eq!((judged.verdict, judged.other_policy), (Verdict::Pass, true));
+    let judged = judge(&of_case(right), &both(422), &terms(Kind::Ours));
+    check(&judged, Verdict::Fail, &["expect/error"]);
+}
+
+#[test]
+fn one_mode_alone_is_never_a_pass() {
+    assert_eq!(foreign(&[whole(HI)]).verdict, Verdict::Skipped);
+    assert_eq!(foreign(&[]).verdict, Verdict::Error);
+}
+
+#[test]
+fn a_broken_transport_is_an_error_and_a_finding() {
+    let mut cut = stream(HI, None);
+    cut.slices[0].bytes.truncate(40);
+    cut.end = End::Cut("reset".to_owned());
+    let judged = foreign(&[whole(HI), cut]);
+    assert_eq!(judged.verdict, Verdict::Error);
+    assert!(judged.findings.iter().any(|f| f.rule == "exchange/cut"), "{judged:#?}");
+    let mut late = stream(HI, None);
+    late.end = End::Cut("reset".to_owned());
+    assert_ne!(foreign(&[whole(HI), late]).verdict, Verdict::Error, "all of it had come");
+}
+
+/// A puppet case whose text is two tokens and the end.
+fn puppet(basis: &str, content: &str) -> Entry {
+    of_case(&format!(
+        r#"{{"id": "a/b", "format": "glm", "says": "Hi", "basis": "{basis}", "expect": {{"content": "{content}"}}}}"#
+    ))
+}
+
+#[test]
+fn a_foreign_server_is_held_to_facts_and_not_to_policies() {
+    let alike = [whole(HI), stream(HI, None)];
+    let of = |entry: &Entry, kind| judge(entry, &alike, &terms(kind));
+    check(&of(&puppet("policy", "Ho"), Kind::Ours), Verdict::Fail, &["expect/content"]);
+    check(&of(&puppet("fact", "Ho"), Kind::Foreign), Verdict::Fail, &["truth/content"]);
+    let policy = of(&puppet("policy", "Ho"), Kind::Foreign);
+    check(&policy, Verdict::Pass, &[]);
+    assert_eq!((policy.other_policy, policy.expected), (true, Expected::Mismatch));
+}
+
+#[test]
+fn what_a_server_would_not_say_is_skipped_and_not_held_against_it() {
+    let short = Says { tokens: 2, ..HI };
+    let judged = judge(&puppet("fact", "Ho"), &[whole(short), stream(short, None)], &terms(Kind::Foreign));
+    check(&judged, Verdict::Skipped, &[]);
+    assert_eq!(judged.reason.as_deref(), Some("the server would not say it: 2 tokens of 3"));
+}
+
+#[test]
+fn an_unmet_need_is_skipped() {
+    let entry = of_case(r#"{"id": "a/b", "request": {}, "needs": ["call"]}"#);
+    let judged = judge(&entry, &[whole(HI), stream(HI, None)], &terms(Kind::Foreign));
+    assert_eq!(judged.verdict, Verdict::Skipped);
+    assert_eq!(skipped(&entry, "why".to_owned()).reason.as_deref(), Some("why"));
+}
+
+#[test]
+fn a_shared_response_id_is_a_cache() {
+    let mut body = String::from_utf8(stream(HI, None).body().to_vec()).unwrap();
+    body = body.replace("stream-a", "whole-a");
+    let shared = exchange(Mode::Stream, None, 200, "text/event-stream", body);
+    let judged = foreign(&[whole(HI), shared]);
+    assert_eq!(judged.verdict, Verdict::Suspect);
+    assert!(judged.reason.unwrap().contains("a cache answered"));
+}
+
+#[test]
+fn the_same_bytes_give_the_same_judgement() {
+    let exchanges = [whole(HI), stream(Says { content: "Ho", ..HI }, None)];
+    assert_eq!(foreign(&exchanges), foreign(&exchanges));
+}
