@@ -5,6 +5,7 @@
 use crate::{
     exchange::Root,
     plan::Rounds,
+    report::text::Show,
     request::{Dialect, select::Shard},
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -113,9 +114,9 @@ pub struct CheckArgs {
     /// List what would be asked, and exit.
     #[arg(long, requires = "check")]
     pub list: bool,
-    /// Show a fault by its number, or what was skipped, or what follows another policy.
-    #[arg(long, value_name = "N|skipped|policy", requires = "check")]
-    pub show: Vec<Show>,
+    /// Show a fault by its number, or what was skipped, is suspect or follows another policy.
+    #[arg(long, value_name = "N|skipped|suspect|policy", requires = "check")]
+    pub show: Option<Show>,
     /// Only these dialects.
     #[arg(long = "dialect", value_name = "NAME", num_args = 1.., value_parser = dialect, requires = "check")]
     pub dialects: Vec<Dialect>,
@@ -239,39 +240,9 @@ pub enum MessageFormat {
     Json,
 }
 
-/// What to show besides the summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Show {
-    /// A fault, by its number from 1.
-    Fault(usize),
-    /// What was skipped, and why.
-    Skipped,
-    /// Replies that follow another policy.
-    Policy,
-}
-
-/// A word that is nothing to show.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("write a number from 1, skipped or policy")]
-pub struct NothingToShow;
-
 fn dialect(text: &str) -> Result<Dialect, String> {
     let known = || Dialect::ALL.map(Dialect::name).join(", ");
     Dialect::from_name(text).ok_or_else(|| format!("write one of: {}", known()))
-}
-
-// === impl Show ===
-
-impl std::str::FromStr for Show {
-    type Err = NothingToShow;
-
-    fn from_str(text: &str) -> Result<Self, NothingToShow> {
-        match text {
-            "skipped" => Ok(Self::Skipped),
-            "policy" => Ok(Self::Policy),
-            number => number.parse().ok().filter(|n| *n > 0).map(Self::Fault).ok_or(NothingToShow),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -290,12 +261,12 @@ mod tests {
 
     #[test]
     fn a_check_line_is_read() {
-        let cli = parse("tfproxy --check --upstream localhost:8000/v1 --rounds whole,3,rand:1:8 --cases a b --shard 1/2 --show 2 --show skipped").unwrap();
+        let cli = parse("tfproxy --check --upstream localhost:8000/v1 --rounds whole,3,rand:1:8 --cases a b --shard 1/2 --show 2").unwrap();
         assert!(cli.check);
         assert_eq!(cli.upstream.unwrap().to_string(), "http://localhost:8000");
         assert_eq!(cli.checks.rounds, [Rounds::Whole, Rounds::Every(3), Rounds::Rand { seed: 1, max: 8 }]);
         assert_eq!(cli.checks.cases, [PathBuf::from("a"), PathBuf::from("b")]);
-        assert_eq!(cli.checks.show, [Show::Fault(2), Show::Skipped]);
+        assert_eq!(cli.checks.show, Some(Show::Fault(2)));
     }
 
     #[test]

@@ -3,14 +3,13 @@
 //! In: [`Cli`]. Out: a [`Task`], or what is wrong with the settings.
 
 use crate::{
-    cli::{
-        AccessArgs, CheckArgs, Cli, EngineArgs, FailOn, MessageFormat, Mode, PlantsArgs, RejudgeArgs, Show,
-    },
+    cli::{AccessArgs, CheckArgs, Cli, EngineArgs, FailOn, MessageFormat, Mode, PlantsArgs, RejudgeArgs},
     exchange::{
         Credentials, Limits, Root,
         credentials::{BadCredentials, PlainHttp},
     },
     plan::{Depth, Rounds},
+    report::text::Show,
     request::{
         Dialect,
         select::{Pattern, Selection},
@@ -110,7 +109,7 @@ pub struct CheckSettings {
     /// Whether to run, or to list what would run.
     pub act: Act,
     /// What to show besides the summary.
-    pub show: Vec<Show>,
+    pub show: Option<Show>,
     /// How much is said while it runs.
     pub noise: Noise,
 }

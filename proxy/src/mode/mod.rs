@@ -1,5 +1,48 @@
-//! What the program does. The only modules that may see everything.
+//! What the program does, one file a mode. The only modules that may see everything.
 
+use crate::{exit::Exit, settings::Task};
+use std::io::{self, Write};
+
+pub mod bundled;
+pub mod check;
+pub mod engine;
+mod keep;
+pub mod plants;
 pub mod proxy;
+pub mod ready;
 pub mod rejudge;
 pub mod replay;
+pub mod rules;
+pub mod sources;
+mod wiring;
+
+/// Does what was asked for.
+pub async fn run(task: Task) -> Exit {
+    match task {
+        Task::Check(settings) => check::run(*settings).await,
+        Task::Plants(args) => plants::run(&args).await,
+        Task::Rules(id) => rules::run(id.as_deref()),
+        Task::Engine(args) => engine::run(&args).await,
+        Task::Serve(settings) => wiring::serve(settings).await,
+        Task::Replay(settings) => wiring::replay(settings).await,
+        Task::Rejudge(args) => wiring::rejudge(args),
+    }
+}
+
+/// Says something to whoever reads the error stream. If nobody does, the exit status still tells.
+pub fn complain(what: impl std::fmt::Display) {
+    _ = writeln!(io::stderr(), "tfproxy: {what}");
+}
+
+/// Writes to the output. A reader that went away has seen enough.
+pub fn tell(what: &str) {
+    _ = io::stdout().write_all(what.as_bytes());
+}
+
+/// Until the user presses Ctrl-C.
+pub async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Without a signal handler the system ends us anyway.
+        std::future::pending::<()>().await;
+    }
+}

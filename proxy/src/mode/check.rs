@@ -1,0 +1,197 @@
+//! `tfproxy --check`: cases are asked whole and streamed, judged, reported.
+//!
+//! In: [`CheckSettings`]. Out: a report on the output and in a folder, and an exit status.
+
+use super::{
+    bundled::Plants,
+    complain, interrupted,
+    keep::Keeper,
+    ready::{NotReady, Ready},
+    sources, tell,
+};
+use crate::{
+    cli::{FailOn, MessageFormat},
+    exit::{Exit, Tally},
+    finding::Known,
+    plan::{Entry, Target, exchanges, plan},
+    report::{self, Report, text},
+    request::case::Case,
+    rules::Severity,
+    run::{
+        Verdict,
+        workers::{Job, run as run_job},
+    },
+    settings::{Act, CheckSettings, Noise},
+};
+use std::{fs, io, path::Path, sync::Arc};
+
+/// Known failures of the bundled engine under the built-in cases.
+pub const KNOWN_FAILING: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../cases/known-failing.txt"));
+
+/// Ordinary requests: all that a server without puppets can be asked, and what puppets are not asked.
+const PROMPTED: &str = "prompted";
+
+/// What a run can end with before it begins.
+type Stopped = Result<Exit, Exit>;
+
+/// Runs it.
+pub async fn run(settings: CheckSettings) -> Exit {
+    match checked(&settings).await {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+async fn checked(settings: &CheckSettings) -> Stopped {
+    let cases = sources::cases(&settings.cases).map_err(|mistakes| {
+        mistakes.iter().for_each(complain);
+        Exit::Usage
+    })?;
+    let known = known(settings)?;
+    let ready =
+        Ready::new(&settings.access, Plants::Refused, settings.model.as_deref(), settings.profile.as_deref());
+    let ready = ready.await.map_err(|error| {
+        complain(&error);
+        if matches!(error, NotReady::NoProfile { .. }) { Exit::Usage } else { Exit::NotRun }
+    })?;
+    let target = ready.target(&settings.rounds, settings.repeat, settings.model.as_deref());
+    let cases = asked(cases, settings, &target);
+    let entries = plan(&cases, &settings.dialects, settings.depth, &settings.selection);
+    let exit = if settings.act == Act::List {
+        tell(&listed(&entries, &target));
+        Exit::Clean
+    } else if entries.is_empty() {
+        complain("nothing is selected");
+        Exit::NotExercised
+    } else {
+        run_and_report(settings, &ready, target, entries, &known).await?
+    };
+    ready.end().await;
+    Ok(exit)
+}
+
+/// What is asked where the user names no cases: a puppet says texts, any other model answers prompts.
+fn asked(cases: Vec<Arc<Case>>, settings: &CheckSettings, target: &Target) -> Vec<Arc<Case>> {
+    let is_default = settings.cases.is_empty()
+        && settings.selection.suites.is_empty()
+        && settings.selection.run.is_empty();
+    if !is_default {
+        return cases;
+    }
+    let has_puppets = matches!(target.model, crate::plan::Model::Puppets(_));
+    let is_prompted = |case: &Case| case.id.split('/').next() == Some(PROMPTED);
+    cases.into_iter().filter(|case| is_prompted(case) != has_puppets).collect()
+}
+
+fn listed(entries: &[Entry], target: &Target) -> String {
+    let line = |entry: &Entry| match exchanges(entry, target) {
+        Ok(all) => format!("{}  {}  {} exchanges\n", entry.id, entry.dialect, all.len()),
+        Err(why) => format!("{}  {}  skipped: {why}\n", entry.id, entry.dialect),
+    };
+    entries.iter().map(line).collect()
+}
+
+/// The file the user names; else, for the built-in cases against the bundled engine, the one that comes with them.
+fn known(settings: &CheckSettings) -> Result<Known, Exit> {
+    let is_default = settings.cases.is_empty() && settings.access.root.is_none();
+    let (name, text) = match &settings.known_failing {
+        Some(file) => {
+            let text = fs::read_to_string(file).map_err(|error| {
+                complain(format_args!("{}: {error}", file.display()));
+                Exit::Usage
+            })?;
+            (file.display().to_string(), text)
+        }
+        None if is_default => ("cases/known-failing.txt".to_owned(), KNOWN_FAILING.to_owned()),
+        None => return Ok(Known::default()),
+    };
+    Known::read(&text).map_err(|bad| {
+        for line in bad {
+            complain(format_args!("{name}: {line}"));
+        }
+        Exit::Usage
+    })
+}
+
+async fn run_and_report(
+    settings: &CheckSettings,
+    ready: &Ready,
+    target: Target,
+    entries: Vec<Entry>,
+    known: &Known,
+) -> Stopped {
+    let job = Job {
+        upstream: ready.found.upstream.clone(),
+        entries,
+        target,
+        sender: ready.sender.clone(),
+        terms: ready.terms(repeat(settings)),
+        jobs: ready.jobs(settings.jobs),
+        retries: settings.retries,
+        max_requests: settings.max_requests,
+    };
+    let mut keeper = Keeper::new(&settings.report, &ready.found.upstream.url, known, settings.noise)
+        .map_err(|error| {
+            complain(format_args!("{}: {error}", settings.report.display()));
+            Exit::NotRun
+        })?;
+    run_job(job, &mut keeper, interrupted()).await;
+    let mut report = keeper.end();
+    report.conclude(known);
+    let exit = Exit::of(&tally(&report, settings.fail_on));
+    told(settings, &report, exit).map_err(|error| {
+        complain(format_args!("cannot report: {error}"));
+        Exit::NotRun
+    })?;
+    Ok(exit)
+}
+
+/// The command that runs this again, without what selects.
+fn repeat(settings: &CheckSettings) -> String {
+    let mut words = vec!["tfproxy --check".to_owned()];
+    words.extend(settings.access.root.as_ref().map(|root| format!("--upstream {root}")));
+    words.extend(settings.model.as_ref().map(|model| format!("--model {model}")));
+    words.extend(settings.profile.as_ref().map(|profile| format!("--profile {profile}")));
+    words.extend(settings.cases.iter().map(|path| format!("--cases {}", path.display())));
+    words.join(" ")
+}
+
+fn tally(report: &Report, fail_on: FailOn) -> Tally {
+    let totals = report.totals();
+    let least = if fail_on == FailOn::Error { Severity::Error } else { Severity::Warn };
+    let doubtful = if fail_on == FailOn::Suspect { totals.suspect + totals.unstable } else { 0 };
+    Tally {
+        judged: totals.cases,
+        exercised: totals.passed + totals.failed + totals.suspect + totals.unstable,
+        skipped: totals.skipped,
+        errors: report.of_verdict(Verdict::Error).count(),
+        counted: usize::from(report.fails(least)) + doubtful,
+        stale: report.stale.len(),
+        aborted: report.aborted.is_some(),
+    }
+}
+
+fn told(settings: &CheckSettings, report: &Report, exit: Exit) -> io::Result<()> {
+    report::json::write(&settings.report, report)?;
+    let mut out = io::stdout().lock();
+    let written = match settings.format {
+        MessageFormat::Json => io::Write::write_all(&mut out, report::json::text(report)?.as_bytes()),
+        MessageFormat::Text => text::print(&mut out, report, &printing(settings, exit)),
+    };
+    // A reader that went away has seen enough.
+    written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+fn printing(settings: &CheckSettings, exit: Exit) -> text::Printing<'_> {
+    text::Printing {
+        volume: if settings.noise == Noise::Quiet { text::Volume::Quiet } else { text::Volume::Full },
+        show: settings.show,
+        folder: folder(&settings.report),
+        files: &[report::json::FILE],
+        exit: exit.status(),
+    }
+}
+
+fn folder(report: &Path) -> &str {
+    report.to_str().unwrap_or("the report's folder")
+}

@@ -1,0 +1,21 @@
+//! `tfproxy engine`: the bundled engine alone, until interrupted.
+
+use super::{bundled, complain, interrupted, tell};
+use crate::{cli::EngineArgs, exit::Exit};
+
+/// Serves it.
+pub async fn run(args: &EngineArgs) -> Exit {
+    let plants = if args.plants { bundled::Plants::Allowed } else { bundled::Plants::Refused };
+    match bundled::start(args.listen, plants).await {
+        Ok(engine) => {
+            tell(&format!("tfengine listens on {}/v1\n", engine.root));
+            interrupted().await;
+            engine.stop().await;
+            Exit::Clean
+        }
+        Err(error) => {
+            complain(error);
+            Exit::NotRun
+        }
+    }
+}

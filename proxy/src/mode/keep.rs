@@ -1,0 +1,121 @@
+//! What a run leaves behind: its report, the bytes of what did not pass, and progress on a terminal.
+//!
+//! In: run events and exchanges. Out: a [`Report`], and folders below `failed/`.
+
+use super::complain;
+use crate::{
+    exchange::Exchange,
+    finding::Known,
+    plan::Entry,
+    report::Report,
+    request::case::to_value,
+    rules::Severity,
+    run::{Judged, Verdict, event::RunEvent, workers::Sink},
+    settings::Noise,
+    store::{self, Recording},
+};
+use std::{
+    fs,
+    io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+};
+
+/// Entries whose bytes are kept; a server that fails everywhere says the same with fewer.
+const MAX_KEPT: usize = 500;
+
+/// Progress is shown each time so many entries are done.
+const STEP: usize = 16;
+
+/// The file by which a recording's folder is known.
+const INDEX: &str = "exchanges.json";
+
+/// Takes what a run tells.
+pub struct Keeper<'a> {
+    failed: PathBuf,
+    upstream: String,
+    known: &'a Known,
+    report: Report,
+    kept: usize,
+    progress: Option<io::Stderr>,
+}
+
+// === impl Keeper ===
+
+impl<'a> Keeper<'a> {
+    /// Makes room in the report's folder: what an earlier run kept is removed.
+    pub fn new(folder: &Path, upstream: &str, known: &'a Known, noise: Noise) -> io::Result<Self> {
+        let failed = folder.join("failed");
+        fs::create_dir_all(&failed)?;
+        clear(&failed)?;
+        let stderr = io::stderr();
+        let progress = (noise == Noise::Progress && stderr.is_terminal()).then_some(stderr);
+        Ok(Self {
+            failed,
+            upstream: upstream.to_owned(),
+            known,
+            report: Report::default(),
+            kept: 0,
+            progress,
+        })
+    }
+
+    /// The report of all that happened, not yet concluded.
+    pub fn end(mut self) -> Report {
+        if let Some(terminal) = &mut self.progress {
+            _ = write!(terminal, "\r\x1b[K");
+        }
+        self.report
+    }
+
+    /// Whether somebody will want to see the bytes.
+    fn is_wanted(&self, judged: &Judged) -> bool {
+        let is_new = |rule: Option<&str>| self.known.reason(&judged.id, rule).is_none();
+        let has_new = judged.findings.iter().any(|f| f.severity > Severity::Info && is_new(Some(&f.rule)));
+        has_new || (judged.verdict == Verdict::Error && is_new(None))
+    }
+
+    fn show_progress(&mut self) {
+        let (done, planned) = (self.report.entries.len(), self.report.planned);
+        if let Some(terminal) = &mut self.progress {
+            _ = write!(terminal, "\r{done} of {planned}");
+        }
+    }
+}
+
+impl Sink for Keeper<'_> {
+    fn event(&mut self, event: RunEvent) {
+        let is_step = matches!(event, RunEvent::Done(_));
+        self.report.take(event);
+        if is_step && self.report.entries.len().is_multiple_of(STEP) {
+            self.show_progress();
+        }
+    }
+
+    fn exchanges(&mut self, judged: &Judged, entry: &Entry, exchanges: &[Exchange]) {
+        let Some(first) = exchanges.first().filter(|_| self.is_wanted(judged) && self.kept < MAX_KEPT) else {
+            return;
+        };
+        let recording = Recording {
+            id: entry.id.clone(),
+            upstream: Some(self.upstream.clone()),
+            request: first.request.clone(),
+            exchanges: exchanges.to_vec(),
+            case: Some(to_value(&entry.case)),
+        };
+        match store::write(&self.failed, &recording) {
+            Ok(_) => self.kept += 1,
+            Err(error) => complain(error),
+        }
+    }
+}
+
+/// Removes the recordings of a folder, and nothing else that may lie there.
+fn clear(failed: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(failed)? {
+        let path = entry?.path();
+        if path.join(INDEX).is_file() {
+            fs::remove_dir_all(path)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Serving, replaying and rejudging, tied to what they need of the rest: judging, twins, senders, the bundled engine.
+//!
+//! In: settings. Out: an exit status. Everything else happens in [`proxy`], [`replay`] and [`rejudge`].
+
+use super::{
+    bundled::{self, Plants},
+    complain, interrupted, proxy, rejudge, replay,
+};
+use crate::{
+    cli::RejudgeArgs,
+    exchange::{Credentials, Limits, clock::Clock},
+    exit::Exit,
+    plan::{Depth, Entry, Planned, entry::entries},
+    request::{Mode, Request, case::read_cases, twin},
+    rules::Profile,
+    run::{
+        judge::{Terms, judge},
+        upstream::{Kind, find_out},
+    },
+    serve::{Ask, FailOn, Judge, Key, Sender, TwinOf, Upstream},
+    settings::{Access, ReplaySettings, ServeSettings, Shadow},
+};
+use serde_json::{Map, Value};
+use std::{io, path::PathBuf, sync::Arc};
+
+/// The id of what belongs to no case.
+const LIVE: &str = "live/request";
+
+/// Stands in front of a server.
+pub async fn serve(settings: ServeSettings) -> Exit {
+    let terms = terms(&settings.access).await;
+    let upstream = match upstream(&settings.access) {
+        Ok(upstream) => upstream,
+        Err(exit) => return exit,
+    };
+    let options = proxy::Options {
+        listen: settings.listen,
+        upstream,
+        twins: match settings.shadow {
+            Shadow::Sent => proxy::Twins::Everywhere,
+            Shadow::Off => proxy::Twins::BundledOnly,
+        },
+        report: settings.report,
+        record: settings.record,
+        head_timeout: settings.access.limits.total,
+        key: key(&settings.access.credentials),
+        fail_on: FailOn::Error,
+    };
+    let wiring = wiring(&settings.access, terms);
+    match proxy::proxy(options, wiring, Box::new(io::stdout()), interrupted()).await {
+        Ok(()) => Exit::Clean,
+        Err(error) => {
+            complain(error);
+            Exit::NotRun
+        }
+    }
+}
+
+/// Sends recordings again.
+pub async fn replay(settings: ReplaySettings) -> Exit {
+    let upstream = match upstream(&settings.access) {
+        Ok(upstream) => upstream,
+        Err(exit) => return exit,
+    };
+    let options = replay::Options {
+        names: settings.recordings,
+        report: settings.report,
+        recorded: PathBuf::from("cases/recorded"),
+        upstream,
+        fail_on: FailOn::Error,
+    };
+    let wiring = wiring(&settings.access, of_profile(&Profile::OPENAI));
+    exit(replay::replay(&options, &wiring, &mut io::stdout()).await)
+}
+
+/// Judges recorded bytes.
+pub fn rejudge(args: RejudgeArgs) -> Exit {
+    let Some(profile) = Profile::find(&args.profile) else {
+        complain(format_args!("no profile is called {:?}", args.profile));
+        return Exit::Usage;
+    };
+    let source = match args.request {
+        Some(request) => rejudge::Source::Pair(rejudge::Pair {
+            request,
+            whole: args.whole,
+            streams: args.stream.into_iter().collect(),
+        }),
+        None => rejudge::Source::Recordings(args.recordings),
+    };
+    exit(rejudge::rejudge(&source, &judging(of_profile(profile)), FailOn::Error, &mut io::stdout()))
+}
+
+fn exit(status: io::Result<u8>) -> Exit {
+    match status {
+        Ok(0) => Exit::Clean,
+        Ok(1) => Exit::Findings,
+        Ok(2) => Exit::Usage,
+        Ok(_) => Exit::NotRun,
+        Err(error) => {
+            complain(format_args!("cannot print: {error}"));
+            Exit::NotRun
+        }
+    }
+}
+
+// === what the modes need ===
+
+fn wiring(access: &Access, terms: Terms) -> proxy::Wiring {
+    let (credentials, limits) = (access.credentials.clone(), access.limits);
+    let clock = Clock::start();
+    proxy::Wiring {
+        judge: judging(terms),
+        twin: twins(),
+        clock: Arc::new(move || clock.micros()),
+        connect: Arc::new(move |upstream| sender(upstream, &credentials, limits)),
+        bundled: Arc::new(|| Box::pin(running())),
+    }
+}
+
+fn upstream(access: &Access) -> Result<Option<Upstream>, Exit> {
+    let named = access.root.as_ref().map(|root| Upstream::parse(&root.to_string())).transpose();
+    named.map_err(|error| {
+        complain(error);
+        Exit::Usage
+    })
+}
+
+fn key(credentials: &Credentials) -> Option<Key> {
+    let value = credentials.headers().get("authorization")?.to_str().ok()?;
+    Some(Key(value.strip_prefix("Bearer ")?.to_owned()))
+}
+
+async fn running() -> Result<proxy::Running, String> {
+    let engine =
+        bundled::start(bundled::anywhere(), Plants::Allowed).await.map_err(|error| error.to_string())?;
+    Ok(proxy::Running { url: engine.root.to_string(), keep: Box::new(engine) })
+}
+
+fn sender(upstream: &Upstream, credentials: &Credentials, limits: Limits) -> Result<Sender, String> {
+    let root = upstream.join("").parse().map_err(|error| format!("{error}"))?;
+    let sender =
+        crate::exchange::Sender::new(root, credentials.clone(), limits).map_err(|e| e.to_string())?;
+    Ok(Arc::new(move |ask: Ask| {
+        let sender = sender.with(&ask.credentials);
+        let planned = Planned { mode: ask.mode, rounds: ask.rounds, request: ask.request };
+        Box::pin(async move { sender.exchange(&planned).await })
+    }))
+}
+
+fn twins() -> TwinOf {
+    Arc::new(|request: &Request, mode: Mode| {
+        let Some(Value::Object(body)) = request.json() else { return None };
+        let body = Value::Object(twin::twin(&body, mode)).to_string().into();
+        Some(Request { body, ..request.clone() })
+    })
+}
+
+/// The terms of an upstream; of any server where it does not say who it is.
+async fn terms(access: &Access) -> Terms {
+    let Some(root) = &access.root else { return of_profile(&Profile::TFENGINE) };
+    let sender = crate::exchange::Sender::new(root.clone(), access.credentials.clone(), access.limits);
+    let Ok(sender) = sender else { return of_profile(&Profile::OPENAI) };
+    let found = find_out(&sender, None).await;
+    let profile = found.ok().and_then(|found| Profile::find(&found.upstream.profile));
+    of_profile(profile.unwrap_or(&Profile::OPENAI))
+}
+
+fn of_profile(profile: &'static Profile) -> Terms {
+    let kind = if profile.name == Profile::TFENGINE.name { Kind::Ours } else { Kind::Foreign };
+    Terms { profile, kind, repeat: String::new() }
+}
+
+/// Judges exchanges by what their case expected, where they have one.
+fn judging(terms: Terms) -> Judge {
+    Arc::new(move |request, exchanges, case| {
+        // A recording does not say who answered; a puppet's name does.
+        let is_puppet = request.asked().model.starts_with("puppet-");
+        let terms = if is_puppet { of_profile(&Profile::TFENGINE) } else { terms.clone() };
+        judge(&entry(request, case), exchanges, &terms)
+    })
+}
+
+/// The entry that a request was made of, found again by its body; else one that expects nothing.
+fn entry(request: &Request, case: Option<&Value>) -> Entry {
+    let body = match request.json() {
+        Some(Value::Object(body)) => body,
+        _ => Map::new(),
+    };
+    let of_case = case.and_then(|case| {
+        let case = Arc::new(read_cases("case.json", &case.to_string()).0.pop()?);
+        entries(&case, request.dialect, Depth::Deep).into_iter().find(|entry| is_same(&entry.body, &body))
+    });
+    of_case.unwrap_or_else(|| Entry::of_request(LIVE, request.dialect, body))
+}
+
+/// Whether two bodies ask the same, mode and model aside.
+fn is_same(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
+    let bare = |body: &Map<String, Value>| {
+        let mut bare = twin::whole(body);
+        bare.shift_remove("model");
+        bare
+    };
+    bare(left) == bare(right)
+}
