@@ -1,0 +1,232 @@
+//! Bad input from every side: files, and upstreams that are not there, hang, break off, or answer what is no answer.
+//! Each ends with words that say what is wrong: never a panic, never a hang, never much memory.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its stage fails, and says where")]
+
+mod support;
+
+use std::time::Duration;
+use support::{Folder, Play, Ran, Stage, response, stage, stage_of};
+use tfproxy::exchange::clock::Clock;
+
+/// One case that any server can be asked.
+const CASE: &str = r#"{"id": "bad/one", "request": {"messages": [{"role": "user", "content": "Hello."}]}}"#;
+
+/// The most memory a run may have resident, in KiB.
+const MAX_RESIDENT: u64 = 150 * 1024;
+
+const SSE: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
+
+const WHOLE: &[u8] = br#"{"id":"a","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
+
+fn check(upstream: &str) -> Ran {
+    check_in(&Folder::new(), upstream)
+}
+
+/// Why the one case was not judged.
+fn reason(upstream: &str) -> String {
+    let folder = Folder::new();
+    check_in(&folder, upstream).expect(3, &[]);
+    let report: serde_json::Value = serde_json::from_str(&folder.read("reports/latest/parity.json")).unwrap();
+    report.pointer("/cases/0/reason").and_then(serde_json::Value::as_str).unwrap().to_owned()
+}
+
+fn check_in(folder: &Folder, upstream: &str) -> Ran {
+    folder.write("c.json", CASE);
+    folder.run(&[
+        "--check",
+        "--upstream",
+        upstream,
+        "--cases",
+        "c.json",
+        "--timeout",
+        "0.5",
+        "--retries",
+        "0",
+    ])
+}
+
+/// A server that answers the whole request well and the streamed one with `stream`.
+fn streams(stream: Vec<Play>) -> Stage {
+    stage(move |request| {
+        if !request.starts_with("POST") {
+            support::not_found()
+        } else if request.contains("\"stream\":true") {
+            stream.clone()
+        } else {
+            response("200 OK", "application/json", WHOLE)
+        }
+    })
+}
+
+fn chunk(bytes: &[u8]) -> Play {
+    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+    chunk.extend_from_slice(bytes);
+    chunk.extend_from_slice(b"\r\n");
+    Play::Say(chunk)
+}
+
+fn say(bytes: &[u8]) -> Play {
+    Play::Say(bytes.to_vec())
+}
+
+#[test]
+fn all_mistakes_of_all_case_files_are_told_and_nothing_is_sent() {
+    let folder = Folder::new();
+    folder.write("cases/a.json", "{\"id\": \"x\",\n \"colour\": 1,\n \"says\": 2}");
+    folder.write("cases/b.json", "{\"id\": \"x/y\",");
+    folder.write("cases/c.json", b"\xff\xfe{}");
+    folder.write("cases/d.jsonl", "{\"id\": \"x/z\"}\n");
+    let ran = folder.run(&["--check", "--cases", "cases"]);
+    ran.expect(
+        2,
+        &[
+            "a.json:1: id:",
+            "a.json:2: colour: unknown key",
+            "a.json:3: says:",
+            "b.json:1: not JSON",
+            "c.json: not UTF-8",
+            "d.jsonl:1: lacks the key",
+        ],
+    );
+    assert_eq!(ran.out, "");
+}
+
+#[test]
+fn settings_that_cannot_be_are_usage() {
+    let folder = Folder::new();
+    folder.run(&["--check", "--cases", "none.json"]).expect(2, &["none.json", "No such file"]);
+    folder.run(&["--check", "--rounds", "0"]).expect(2, &["rounds"]);
+    folder.run(&["--check", "--profile", "none"]).expect(2, &["none"]);
+    folder.run(&["--check", "--api-key-env", "NO_SUCH_KEY"]).expect(2, &["NO_SUCH_KEY"]);
+    folder.write("known", "a/b\n");
+    folder.run(&["--check", "--known-failing", "known"]).expect(2, &["known: line 1"]);
+    folder.run(&["--check", "--run", "no/such"]).expect(4, &["nothing is selected"]);
+}
+
+#[test]
+fn an_upstream_that_is_not_there_is_told_at_once() {
+    check("http://127.0.0.1:1").expect(3, &["cannot be reached"]);
+}
+
+#[test]
+fn an_upstream_that_hangs_is_an_error_and_ends() {
+    let clock = Clock::start();
+    let stage = stage_of(vec![Play::Wait(Duration::from_secs(30))]);
+    check(&stage.url).expect(3, &["hangs"]);
+    assert!(clock.seconds() < 20.0, "{} s", clock.seconds());
+    let halfway = streams(vec![say(SSE), chunk(b"data: {}\n\n"), Play::Wait(Duration::from_secs(30))]);
+    check(&halfway.url).expect(3, &["hangs"]);
+}
+
+#[test]
+fn a_stream_that_breaks_off_is_told_with_what_came() {
+    let stage = streams(vec![say(SSE), chunk(b"data: {\"choices\":[]}\n\n"), say(b"ff\r\nda")]);
+    check(&stage.url).expect(3, &["cut off after"]);
+    let at_once = stage_of(Vec::new());
+    check(&at_once.url).expect(3, &["cut off after 0 bytes"]);
+}
+
+#[test]
+fn html_and_500_are_no_answers() {
+    let html = stage_of(response("200 OK", "text/html", b"<html>hello</html>"));
+    check(&html.url).expect(3, &["http/whole-content-type", "text/html"]);
+    assert_eq!(reason(&html.url), "no usable answer: text/html, 18 bytes");
+    let failing = stage_of(response("500 Internal Server Error", "text/html", b"<h1>oops</h1>"));
+    assert!(reason(&failing.url).starts_with("refused alike in both modes: status 500"));
+    let stream_only = streams(response(
+        "500 Internal Server Error",
+        "application/json",
+        b"{\"error\":{\"message\":\"x\"}}",
+    ));
+    check(&stream_only.url).expect(1, &["parity/error"]);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_findings() {
+    let events = |bad: &[u8]| {
+        let mut event = br#"data: {"id":"b","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""#.to_vec();
+        event.extend_from_slice(bad);
+        event.extend_from_slice(b"\"},\"finish_reason\":null}]}\n\n");
+        vec![say(SSE), chunk(&event), chunk(b"data: [DONE]\n\n"), say(b"0\r\n\r\n")]
+    };
+    let invalid = streams(events(b"Hi\xff"));
+    check(&invalid.url).expect(1, &["sse/invalid-utf8"]);
+    let mut marked = events(b"Hi");
+    marked.insert(1, chunk(b"\xef\xbb\xbf"));
+    let stage = streams(marked);
+    let ran = check(&stage.url);
+    assert!(ran.status <= 1 && !ran.err.contains("panicked"), "{ran:#?}");
+}
+
+#[test]
+fn a_busy_server_is_asked_again_and_never_blamed() {
+    let stage = stage(|request| {
+        if request.starts_with("POST") {
+            let mut script = response("429 Too Many Requests", "application/json", b"{}");
+            script.insert(0, say(b""));
+            script
+        } else {
+            support::not_found()
+        }
+    });
+    let folder = Folder::new();
+    folder.write("c.json", CASE);
+    let ran = folder.run(&["--check", "--upstream", &stage.url, "--cases", "c.json", "--retries", "1"]);
+    assert_eq!(ran.status, 4, "{ran:#?}");
+    assert!(stage.asked.load(std::sync::atomic::Ordering::SeqCst) > 4);
+}
+
+#[test]
+fn a_line_without_end_takes_little_memory() {
+    let stage = streams(vec![
+        say(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: "),
+        Play::Repeat(b'x', 100 << 20),
+    ]);
+    let folder = Folder::new();
+    folder.write("c.json", CASE);
+    let (ran, resident) =
+        folder.run_measured(&["--check", "--upstream", &stage.url, "--cases", "c.json", "--timeout", "20"]);
+    ran.expect(3, &["longer than"]);
+    assert!(resident > 0 && resident < MAX_RESIDENT, "{resident} KiB");
+}
+
+#[test]
+fn a_key_is_sent_and_reaches_no_file() {
+    let stage = stage(|request| {
+        let has_key = request.to_ascii_lowercase().contains("authorization: bearer s3cret");
+        let (status, body) = if has_key { ("200 OK", WHOLE) } else { ("401 Unauthorized", &b"{}"[..]) };
+        if request.starts_with("POST") {
+            response(status, "application/json", body)
+        } else {
+            support::not_found()
+        }
+    });
+    let folder = Folder::new();
+    folder.write("c.json", CASE);
+    let run = |extra: &[&str]| {
+        let mut arguments = vec!["--check", "--cases", "c.json", "--upstream", &stage.url];
+        arguments.extend_from_slice(extra);
+        folder.run(&arguments)
+    };
+    let ran = run(&["--header", "Authorization: Bearer s3cret"]);
+    assert!(!ran.out.contains("s3cret") && !ran.err.contains("s3cret"), "{ran:#?}");
+    assert!(folder.read("reports/latest/parity.json").contains("\"status\": 200"));
+    for file in files(&folder.at("reports")) {
+        let bytes = std::fs::read(&file).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("s3cret"), "{}", file.display());
+    }
+    folder
+        .run(&["--check", "--upstream", "http://192.0.2.1", "--header", "Authorization: Bearer s3cret"])
+        .expect(2, &["plain http"]);
+}
+
+fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
