@@ -22,5 +22,5 @@ pub mod read;
 mod server;
 mod text;
 
-pub use plant::{PlantKind, PlantSpec, Seam, plants};
-pub use server::{Config, ServeError, Server, Switch, serve};
+pub use plant::{PlantKind, PlantSpec, Seam, Switch, plants};
+pub use server::{Config, ServeError, Server, serve};

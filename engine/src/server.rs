@@ -25,7 +25,7 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-use crate::api::Service;
+use crate::{api::Service, plant::Switch};
 
 /// How long the head of a request may take.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -33,16 +33,6 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(5);
 /// The wait after a connection could not be taken, for instance for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// On or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Switch {
-    /// It is.
-    On,
-    /// It is not.
-    #[default]
-    Off,
-}
 
 /// How the engine is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use hyper::{
 };
 
 use super::{Body, clock, errors::Refusal, ids::Ids, models, openai_chat};
-use crate::server::Switch;
+use crate::plant::Switch;
 
 /// The largest request body that is read: a conversation of millions of tokens.
 pub const MAX_BODY: usize = 16 * 1024 * 1024;

@@ -9,8 +9,8 @@ use super::errors::Refusal;
 use crate::{
     generate::Rounds,
     model::Puppet,
+    plant::Switch,
     plant::{self, PlantSpec},
-    server::Switch,
 };
 
 /// Header that asks for rounds.

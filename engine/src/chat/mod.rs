@@ -1,4 +1,8 @@
-//! The neutral request: what a dialect's body asks for, checked, with nothing of the wire left in it.
+//! The neutral request: what a dialect's body asks for, checked, with nothing of the wire left in it, and how its reply ended.
+
+mod ended;
+
+pub use ended::{Ended, Usage};
 
 use crate::{
     model::Puppet,

@@ -14,7 +14,7 @@ use sha::TokenSha;
 use stop::{Match, StopStrings};
 
 use crate::{
-    chat::Request,
+    chat::{Ended, Request, Usage},
     plant::Seams,
     read::{End, Finish, Reader, ReplyEvent},
     text::{Detokenizer, TokenId, Tokenizer},
@@ -44,30 +44,6 @@ pub enum Step {
     More,
     /// It was the last one.
     Last(Ended),
-}
-
-/// How a reply ended, and what it cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// Why generation ended.
-    pub end: End,
-    /// The stop string that ended it.
-    pub stop: Option<String>,
-    /// What the client is told.
-    pub finish: Finish,
-    /// What it is billed.
-    pub usage: Usage,
-    /// Which tokens it got.
-    pub token_sha: String,
-}
-
-/// Tokens read and generated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
-    /// Tokens of all message texts and of the tools as JSON.
-    pub prompt: u64,
-    /// Tokens generated, the end token and those of a stop string included.
-    pub completion: u64,
 }
 
 /// Why no round follows.

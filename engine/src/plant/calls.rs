@@ -8,7 +8,7 @@ use super::{
     prose::{content, is_call},
 };
 use crate::{
-    generate::Ended,
+    chat::Ended,
     read::{Finish, Origin, ReplyEvent, Said},
 };
 

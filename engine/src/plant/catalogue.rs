@@ -84,7 +84,7 @@ pub const ALL: &[PlantSpec] = &[
     plant(
         "reasoning-as-content",
         "a stream sends reasoning as content",
-        &["parity/reasoning"],
+        &["parity/reasoning-split"],
         Touches::Stream,
         EVENTS,
         |_| Box::new(prose::ReasoningAsContent),

@@ -20,12 +20,21 @@ mod tests;
 use serde_json::Value;
 
 use crate::{
-    chat::{Mode, Request},
-    generate::Ended,
+    chat::{Ended, Mode, Request},
     plant::frames::Frame,
     read::ReplyEvent,
     text::TokenId,
 };
+
+/// Whether plants and decoys may be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    #[default]
+    Off,
+}
 
 /// A plant or a decoy, as it is listed.
 #[derive(Debug)]

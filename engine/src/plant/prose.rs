@@ -2,7 +2,7 @@
 
 use super::Filter;
 use crate::{
-    generate::Ended,
+    chat::Ended,
     read::{End, Finish, Origin, ReplyEvent, Said},
 };
 

@@ -5,7 +5,7 @@
 
 use super::{Filter, prose::content};
 use crate::{
-    generate::Ended,
+    chat::Ended,
     read::{End, Origin, ReplyEvent, Said},
 };
 
@@ -130,7 +130,7 @@ fn scan_opener(text: &str) -> Scan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{generate::Usage, read::Finish};
+    use crate::{chat::Usage, read::Finish};
 
     fn ended(end: End) -> Ended {
         let usage = Usage { prompt: 0, completion: 0 };

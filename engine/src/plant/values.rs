@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Filter;
 use crate::{
-    generate::Ended,
+    chat::Ended,
     read::{Origin, ReplyEvent, Said},
 };
 

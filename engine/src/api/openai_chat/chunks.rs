@@ -6,8 +6,7 @@
 use super::{Envelope, finish_reason, push_usage, push_vendor};
 use crate::{
     api::json,
-    chat::UsageChunk,
-    generate::Ended,
+    chat::{Ended, UsageChunk},
     read::{ReplyEvent, Said},
 };
 

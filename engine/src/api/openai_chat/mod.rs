@@ -23,8 +23,8 @@ use super::{
     router::{self, Service},
 };
 use crate::{
-    chat::Mode,
-    generate::{Generation, Usage},
+    chat::{Mode, Usage},
+    generate::Generation,
     plant::{Seams, Setting},
     read::Finish,
 };

@@ -11,10 +11,13 @@ use crate::{
     api::{errors::Refusal, steering::Steering},
     chat::{Mode, Request, UsageChunk},
     model::Puppet,
+    plant::Switch,
     read::Thinking,
-    server::Switch,
     text::Tokenizer,
 };
+
+/// Sampling settings without effect on a puppet, which must be numbers all the same.
+const SAMPLING: [&str; 4] = ["temperature", "top_p", "presence_penalty", "frequency_penalty"];
 
 /// The most stop strings of a request.
 const MAX_STOP_STRINGS: usize = 16;
@@ -61,6 +64,7 @@ fn request(body: &Fields<'_>, model: Puppet) -> Result<Request, Refusal> {
         body.invalid("messages", "a puppet says what the last user message tells it, and there is none")
     })?;
     one_choice(body)?;
+    sampling(body)?;
     Ok(Request {
         model,
         says,
@@ -83,6 +87,11 @@ fn one_choice(body: &Fields<'_>) -> Result<(), Refusal> {
         None | Some(1) => Ok(()),
         Some(_) => Err(Refusal::unsupported("n")),
     }
+}
+
+fn sampling(body: &Fields<'_>) -> Result<(), Refusal> {
+    let wrong = SAMPLING.iter().find(|key| body.get(key).is_some_and(|value| !value.is_number()));
+    wrong.map_or(Ok(()), |key| Err(body.invalid(key, "expected a number")))
 }
 
 fn thinking(body: &Fields<'_>) -> Result<Thinking, Refusal> {

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Envelope, finish_reason, push_usage, push_vendor};
 use crate::{
     api::json,
-    generate::{Ended, Generation, Step},
+    chat::Ended,
+    generate::{Generation, Step},
     plant::Seams,
     read::{Fold, Folded, FoldedCall},
 };

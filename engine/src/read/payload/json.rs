@@ -340,15 +340,12 @@ impl JsonCall {
             reading.lose(reading.here());
         }
         reading.markup();
-        match self.value.missing_brackets() {
-            Some(brackets) => {
-                reading.arguments(reading.here(), Origin::Syntax, &brackets);
-                self.arguments_done(reading);
-            }
-            None => {
-                self.arguments_done = true;
-                reading.end_arguments(Arguments::Cut);
-            }
+        if let Some(brackets) = self.value.missing_brackets() {
+            reading.arguments(reading.here(), Origin::Syntax, &brackets);
+            self.arguments_done(reading);
+        } else {
+            self.arguments_done = true;
+            reading.end_arguments(Arguments::Cut);
         }
     }
 

@@ -1,3 +1,5 @@
+//! The JSON reader by example: values, and what is odd about them.
+
 use super::*;
 use AnomalyKind::{
     DuplicateKey, GluedJson, LoneSurrogate, NonFiniteNumber, NotJson, RawLineSeparator, TooDeep,
