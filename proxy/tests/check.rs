@@ -153,3 +153,15 @@ fn strip(value: &mut Value) {
         _ => {}
     }
 }
+
+/// The engine's own law: without plants there is nothing to say, not even in passing.
+#[test]
+fn the_bundled_engine_gives_no_finding_at_all() {
+    let folder = Folder::new();
+    folder
+        .run(&["--check", "--suite", "hermes", "--suite", "corpus", "--rounds", "whole,1,rand:1:8"])
+        .expect(0, &["PASS", "exit 0"]);
+    let totals = &report(&folder)["totals"];
+    assert!(totals["cases"].as_u64() > Some(300), "{totals}");
+    assert_eq!(totals["findings"], serde_json::json!({"error": 0, "warn": 0, "info": 0}));
+}

@@ -46,9 +46,10 @@ impl Profile {
             EVERYDAY[0],
             EVERYDAY[1],
             EVERYDAY[2],
-            // A rejected envelope is prose, and arguments that the model broke off stay what it wrote.
-            ("openai-chat/markup-leak", As(Info)),
-            ("openai-chat/tool-arguments-json", As(Info)),
+            // A rejected envelope is prose, and arguments that the model broke off stay what it wrote. What leaks or
+            // is lost by fault shows against the other mode and against the right answer.
+            ("openai-chat/markup-leak", Silent),
+            ("openai-chat/tool-arguments-json", Silent),
             // Clients read usage wherever it comes; its decoys put it elsewhere on purpose.
             ("openai-chat/usage-choices", As(Info)),
             // Both modes send one text, so spacing, key order and escapes are its own.
