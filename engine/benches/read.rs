@@ -75,6 +75,7 @@ fn hostile(criterion: &mut Criterion) {
         ("many key lines", XML, "\n<parameter=tags\n"),
         ("many brackets", "Hi", "<"),
         ("many openers", "Hi", "<tool_call>"),
+        ("many calls after prose", "Hi ", "<tool_call>lookup</tool_call>\n"),
         ("a long name", "<tool_call>", "lookup "),
         ("a long number", "<tool_call>{\"name\": \"lookup\", \"arguments\": {\"n\": ", "1234567890"),
         ("a long key", "<tool_call>lookup<arg_key>", "key "),

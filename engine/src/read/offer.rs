@@ -32,9 +32,10 @@ pub(super) struct Offered {
     folded: Vec<String>,
 }
 
-/// A name of which more may come. Blanks around it do not count, nor does case.
+/// A name of which more may come. Blanks around it do not count, nor does case unless it tells two tools apart.
 #[derive(Debug, Default)]
 pub(super) struct NameSoFar {
+    written: String,
     folded: String,
     /// Blanks after it, which belong to it if more of it follows.
     blanks: String,
@@ -85,7 +86,9 @@ impl NameSoFar {
             return true;
         }
         self.folded.push_str(&self.blanks);
+        self.written.push_str(&self.blanks);
         self.blanks.clear();
+        self.written.push(c);
         self.folded.extend(c.to_lowercase());
         self.stray = !offered.starts_a_name(&self.folded);
         !self.stray
@@ -96,7 +99,8 @@ impl NameSoFar {
         if self.stray {
             return None;
         }
-        offered.folded.iter().position(|name| *name == self.folded)
+        let exact = offered.offer.tools.iter().position(|tool| tool.name.trim() == self.written);
+        exact.or_else(|| offered.folded.iter().position(|name| *name == self.folded))
     }
 }
 
@@ -130,6 +134,16 @@ mod tests {
                 name.push(c, &offered);
             }
             assert_eq!(name.tool(&offered), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn of_names_alike_but_for_case_the_exact_one_is_meant() {
+        let offered = offered(&["Lookup", "lookup"]);
+        for (text, expected) in [("Lookup", Some(0)), ("lookup", Some(1)), ("LOOKUP", Some(0))] {
+            let mut name = NameSoFar::default();
+            text.chars().for_each(|c| assert!(name.push(c, &offered)));
+            assert_eq!(name.tool(&offered), expected, "{text}");
         }
     }
 

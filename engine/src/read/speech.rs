@@ -13,6 +13,8 @@ pub(super) struct Speech {
     events: Events,
     stage: Stage,
     blanks: Vec<Blank>,
+    /// How many of them are known to touch an envelope, from the first on.
+    touching: usize,
     /// Whether blanks can turn out to be separators.
     separators: Separators,
     prose_said: bool,
@@ -52,6 +54,7 @@ impl Speech {
             events: Events::default(),
             stage,
             blanks: Vec::new(),
+            touching: 0,
             separators,
             prose_said: false,
             after_envelope: false,
@@ -133,10 +136,15 @@ impl Speech {
 
     /// Prose, or the end of a reply without it, follows the blanks that are held.
     fn release(&mut self) {
-        for blank in std::mem::take(&mut self.blanks) {
+        for blank in self.take_blanks() {
             let origin = if blank.touches_envelope { Origin::Separator } else { blank.origin };
             self.put(blank.start, &blank.text, origin);
         }
+    }
+
+    fn take_blanks(&mut self) -> Vec<Blank> {
+        self.touching = 0;
+        std::mem::take(&mut self.blanks)
     }
 
     fn put(&mut self, start: usize, text: &str, origin: Origin) {
@@ -149,9 +157,10 @@ impl Speech {
 
     /// An envelope that starts here became a call, or is dropped. Inside a thinking block that ends the reasoning.
     pub(super) fn envelope(&mut self) {
-        for blank in &mut self.blanks {
+        for blank in self.blanks.iter_mut().skip(self.touching) {
             blank.touches_envelope = true;
         }
+        self.touching = self.blanks.len();
         if !self.prose_said {
             self.forget_blanks();
         }
@@ -166,7 +175,7 @@ impl Speech {
     }
 
     fn forget_blanks(&mut self) {
-        for blank in std::mem::take(&mut self.blanks) {
+        for blank in self.take_blanks() {
             self.markup(blank.start, blank.text.len());
         }
     }
@@ -199,7 +208,7 @@ impl Speech {
 
     /// The reply ends: what touches an envelope is markup, all other blanks count.
     pub(super) fn end(&mut self) {
-        for blank in std::mem::take(&mut self.blanks) {
+        for blank in self.take_blanks() {
             if blank.touches_envelope {
                 self.markup(blank.start, blank.text.len());
             } else {

@@ -17,9 +17,6 @@ use super::reading::Sink;
 pub(super) use string::{Decoder, StringStep, encode};
 use token::Token;
 
-/// Objects and arrays may stand this deep in each other. JSON parsers of clients give up not far beyond.
-pub(super) const MAX_DEPTH: usize = 100;
-
 /// A value while it is read.
 #[derive(Debug, Default)]
 pub(super) struct Json {
@@ -198,9 +195,6 @@ impl Json {
         upto: usize,
         sink: &mut impl Sink,
     ) -> Step {
-        if self.levels.len() == MAX_DEPTH {
-            return Step::Broken;
-        }
         self.say(bracket, upto, sink);
         let place = if keys.is_some() { Place::FirstKey } else { Place::FirstItem };
         self.levels.push(Level { keys, said: false });

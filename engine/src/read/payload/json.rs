@@ -114,9 +114,10 @@ impl JsonCall {
             (Place::Value, _) => self.begin_value(c, reading),
             (Place::AfterValue, ',') => self.advance(c, Place::NextKey, reading),
             (Place::FirstKey | Place::AfterValue, '}') => {
-                self.advance(c, Place::Done, reading);
-                self.complete(reading);
-                Step::Goes
+                if self.arguments_seen || !self.name_seen {
+                    reading.reject();
+                }
+                self.advance(c, Place::Done, reading)
             }
             _ => Step::Broken(reading.here()),
         }
@@ -321,17 +322,27 @@ impl JsonCall {
         if self.in_string() && !self.arguments_done {
             return self.broken(reading);
         }
-        self.close(reading);
+        self.close_open(reading);
+        reading.reject();
         Step::Closed
     }
 
-    /// Everything that is open is closed here.
+    /// The closer, or what implies it, closes everything that is open. With it, a name and nothing else is a call
+    /// without arguments.
     fn close(&mut self, reading: &mut Reading) {
+        self.close_open(reading);
+        if !self.arguments_seen && self.name_seen {
+            self.arguments_seen = true;
+            self.no_arguments(reading);
+        }
+        reading.reject();
+    }
+
+    fn close_open(&mut self, reading: &mut Reading) {
         self.end_null(reading);
         if self.place == Place::InArguments {
             self.close_arguments(reading);
         }
-        self.complete(reading);
     }
 
     fn close_arguments(&mut self, reading: &mut Reading) {
@@ -347,15 +358,6 @@ impl JsonCall {
             self.arguments_done = true;
             reading.end_arguments(Arguments::Cut);
         }
-    }
-
-    /// The outer object is complete. A call with a name and nothing else has no arguments.
-    fn complete(&mut self, reading: &mut Reading) {
-        if !self.arguments_seen && self.name_seen {
-            self.arguments_seen = true;
-            self.no_arguments(reading);
-        }
-        reading.reject();
     }
 
     fn broken(&self, reading: &Reading) -> Step {

@@ -109,7 +109,6 @@ fn the_models_own_end_closes_a_call() {
         ("{\"name\": \"lookup\", \"arguments\": {\"n\": 1,", "{\"n\":1}"),
         ("{\"name\": \"lookup\", \"arguments\": {\"n\": [tru", "{\"n\":[]}"),
         ("{\"name\": \"lookup\", \"arguments\": {\"n\": 1, \"n\": [2", "{\"n\":1}"),
-        ("{\"name\": \"lookup\"}", "{}"),
         ("{\"name\": \"lookup\", \"arguments\": {}}", "{}"),
         ("{\"name\": \"lookup\", \"arguments\": {}, \"id\": \"ca", "{}"),
     ] {
@@ -171,13 +170,20 @@ fn a_break_in_a_later_call_is_content_in_one_call_mode_too() {
 }
 
 #[test]
-fn what_nests_too_deep_breaks_a_call() {
-    use crate::read::json::MAX_DEPTH;
-    let deep = |depth: usize| format!("{{\"a\":{}", "[".repeat(depth - 1));
-    let call = |arguments: &str| format!("<tool_call>{{\"name\": \"lookup\", \"arguments\": {arguments}");
-    let most = format!("{}{}}}", deep(MAX_DEPTH), "]".repeat(MAX_DEPTH - 1));
-    many(&[Hermes]).check(&format!("{}}}", call(&most)), says("").calls(&most));
-    many(&[Hermes]).check(&call(&deep(MAX_DEPTH + 1)), says("[").cut(&deep(MAX_DEPTH)));
+fn arguments_nest_as_deep_as_the_model_writes() {
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(20_000), "]".repeat(20_000));
+    let text = format!("<tool_call>{{\"name\": \"lookup\", \"arguments\": {deep}}}</tool_call>");
+    let (reply, finish) = many(&[Hermes]).read(Hermes, &[&text]);
+    assert_eq!((reply, finish), (says("").calls(&deep), Finish::ToolCalls));
+}
+
+#[test]
+fn a_name_alone_is_a_call_once_its_closer_came() {
+    let text = "Hi <tool_call>{\"name\": \"lookup\"}";
+    many(ALL).check(&format!("{text}</tool_call>"), says("Hi").calls("{}"));
+    many(ALL).check(text, says(text));
+    check_cut(text, &says("Hi"));
+    many(ALL).check(&format!("{text} junk</tool_call>"), says(&format!("{text} junk</tool_call>")));
 }
 
 #[test]
