@@ -66,7 +66,8 @@ impl Service {
     }
 
     fn health(&self) -> Vec<u8> {
-        format!(r#"{{"status":"ok","rounds":{}}}"#, self.rounds.load(Ordering::Relaxed)).into_bytes()
+        let (version, rounds) = (env!("CARGO_PKG_VERSION"), self.rounds.load(Ordering::Relaxed));
+        format!(r#"{{"status":"ok","version":"{version}","rounds":{rounds}}}"#).into_bytes()
     }
 
     async fn chat(&self, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {

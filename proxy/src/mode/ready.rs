@@ -77,7 +77,6 @@ impl Ready {
         if engine.is_some() {
             // Its port changes with every start; reports that say the same must not.
             "bundled".clone_into(&mut found.upstream.url);
-            env!("CARGO_PKG_VERSION").clone_into(&mut found.upstream.version);
         }
         let profile = wanted.or_else(|| Profile::find(&found.upstream.profile)).unwrap_or(&Profile::OPENAI);
         profile.name.clone_into(&mut found.upstream.profile);

@@ -50,6 +50,10 @@ impl Profile {
             // is lost by fault shows against the other mode and against the right answer.
             ("openai-chat/markup-leak", Silent),
             ("openai-chat/tool-arguments-json", Silent),
+            // It runs in this process or beside it: when its bytes come says how busy the machine is.
+            ("http/buffered-stream", Silent),
+            ("http/idle-without-keepalive", Silent),
+            ("http/linger-after-terminal", Silent),
             // Clients read usage wherever it comes; its decoys put it elsewhere on purpose.
             ("openai-chat/usage-choices", As(Info)),
             // Both modes send one text, so spacing, key order and escapes are its own.

@@ -43,11 +43,17 @@ pub struct Unreachable {
 }
 
 /// A path that one kind of server answers, and the key that holds its version.
-const PROBES: [(&str, &str, &str); 3] = [
+type Probe = (&'static str, &'static str, &'static str);
+
+/// What tells foreign servers.
+const PROBES: [Probe; 3] = [
     ("vLLM", "/version", "version"),
     ("llama.cpp", "/props", "build_info"),
     ("Ollama", "/api/version", "version"),
 ];
+
+/// What tells our engine's version; that it is ours, its models say.
+const OURS: [Probe; 1] = [("tfengine", "/health", "version")];
 
 /// Names of servers by what they write as the owner of a model.
 const OWNERS: [(&str, &str); 4] =
@@ -62,12 +68,13 @@ pub async fn find_out(sender: &Sender, model: Option<&str>) -> Result<Found, Unr
         Err(_) => Value::Null,
         Ok(body) => serde_json::from_slice(&body).unwrap_or_default(),
     };
-    let probed = if owner(&list) == Some("tfengine") { None } else { probe(sender).await };
+    let probes = if owner(&list) == Some("tfengine") { OURS.as_slice() } else { &PROBES };
+    let probed = probe(sender, probes).await;
     Ok(described(sender, &list, probed, model))
 }
 
-async fn probe(sender: &Sender) -> Option<(&'static str, String)> {
-    for (server, path, key) in PROBES {
+async fn probe(sender: &Sender, probes: &[Probe]) -> Option<(&'static str, String)> {
+    for (server, path, key) in probes.iter().copied() {
         let Ok(body) = sender.get(path).await else { continue };
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         if let Some(version) = answer.get(key).and_then(Value::as_str) {
