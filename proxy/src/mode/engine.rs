@@ -8,8 +8,9 @@ pub async fn run(args: &EngineArgs) -> Exit {
     let plants = if args.plants { bundled::Plants::Allowed } else { bundled::Plants::Refused };
     match bundled::start(args.listen, plants).await {
         Ok(engine) => {
+            let interrupted = interrupted();
             tell(&format!("tfengine listens on {}/v1\n", engine.root));
-            interrupted().await;
+            interrupted.await;
             engine.stop().await;
             Exit::Clean
         }

@@ -39,10 +39,30 @@ pub fn tell(what: &str) {
     _ = io::stdout().write_all(what.as_bytes());
 }
 
+/// Until the process is told to end, by Ctrl-C or by whoever runs it. Counts from this call on, not from the first time
+/// that somebody waits: one who was told an address may be gone again before that.
+#[cfg(unix)]
+pub fn interrupted() -> impl Future<Output = ()> {
+    use futures_util::future::{pending, select};
+    use tokio::signal::unix::{SignalKind, signal};
+    // Without a handler the system ends us anyway.
+    let [interrupt, terminate] = [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| {
+        let heard = signal(kind);
+        Box::pin(async {
+            match heard {
+                Ok(mut heard) => _ = heard.recv().await,
+                Err(_) => pending().await,
+            }
+        })
+    });
+    async { _ = select(interrupt, terminate).await }
+}
+
 /// Until the user presses Ctrl-C.
+#[cfg(not(unix))]
 pub async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
-        // Without a signal handler the system ends us anyway.
+        // Without a handler the system ends us anyway.
         std::future::pending::<()>().await;
     }
 }
