@@ -7,6 +7,9 @@
     reason = "a test that cannot set up its stage fails, and says where"
 )]
 
+pub mod asking;
+pub mod running;
+
 use std::{
     fs,
     io::{Read, Write},
