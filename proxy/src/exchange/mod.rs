@@ -14,7 +14,7 @@ pub mod send;
 
 pub use credentials::Credentials;
 pub use end::End;
-pub use root::Root;
+pub use root::{BadRoot, Root};
 pub use send::{Limits, Sender};
 
 /// One HTTP request and its response.

@@ -7,7 +7,7 @@ use super::{Credentials, End, Exchange, Head, Root, Slice, Took, clock::Clock};
 use crate::{plan::Planned, request::Mode};
 use bytes::Bytes;
 use reqwest::{Client, Response, header::HeaderMap, redirect, retry};
-use std::{error::Error, io, time::Duration};
+use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// Bytes of a body that are kept. A reply of a hundred thousand tokens streamed one by one has a third of that; what
@@ -74,15 +74,15 @@ impl Sender {
         &self.root
     }
 
-    /// The same sender with more headers, for one client's requests.
+    /// The same sender for one client's requests: its headers stand before our own of the same names.
     #[must_use]
     pub fn with(&self, headers: &[(String, String)]) -> Self {
-        let mut sender = self.clone();
+        let mut own = Credentials::default();
         for (name, value) in headers {
             // A client that sent a header once sends one that can be sent.
-            _ = sender.credentials.add(&format!("{name}:{value}"));
+            _ = own.add(&format!("{name}:{value}"));
         }
-        sender
+        Self { credentials: own.over(&self.credentials), ..self.clone() }
     }
 
     /// Makes a planned exchange.
@@ -109,7 +109,7 @@ impl Sender {
         let deadline = Instant::now() + self.limits.idle;
         let request = self.client.get(self.root.at(path)).headers(self.credentials.headers().clone());
         let response = timeout_at(deadline, request.send()).await.map_err(|_| End::TimedOut)?;
-        let mut response = response.map_err(|error| before_head(&error))?;
+        let mut response = response.map_err(|error| End::before_head(&error))?;
         if !response.status().is_success() {
             return Err(End::Malformed(format!("status {}", response.status().as_u16())));
         }
@@ -126,7 +126,7 @@ impl Sender {
         };
         let mut response = match timeout(head_limit, self.request(exchange).send()).await {
             Err(_) => return End::TimedOut,
-            Ok(Err(error)) => return before_head(&error),
+            Ok(Err(error)) => return End::before_head(&error),
             Ok(Ok(response)) => response,
         };
         exchange.took.head = clock.micros();
@@ -149,7 +149,7 @@ impl Sender {
         loop {
             let until = deadline.min(Instant::now() + self.limits.idle);
             let arrived = timeout_at(until, response.chunk()).await.map_err(|_| End::TimedOut)?;
-            let Some(mut bytes) = arrived.map_err(|error| in_body(&error))? else { return Ok(()) };
+            let Some(mut bytes) = arrived.map_err(|error| End::in_body(&error))? else { return Ok(()) };
             let is_over = bytes.len() > room;
             bytes.truncate(room);
             room -= bytes.len();
@@ -166,7 +166,11 @@ impl Sender {
         for (name, value) in &request.headers {
             builder = builder.header(name, value);
         }
-        builder.headers(self.credentials.headers().clone())
+        let is_own = |name: &str| request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        for (name, value) in self.credentials.headers().iter().filter(|(name, _)| !is_own(name.as_str())) {
+            builder = builder.header(name, value);
+        }
+        builder
     }
 }
 
@@ -186,35 +190,6 @@ fn head(response: &Response) -> Head {
 fn clean_end(status: u16, headers: &HeaderMap) -> End {
     let is_framed = headers.contains_key("content-length") || headers.contains_key("transfer-encoding");
     if is_framed || matches!(status, 204 | 304) { End::Complete } else { End::CloseDelimited }
-}
-
-/// What an error before the head means.
-fn before_head(error: &reqwest::Error) -> End {
-    if error.is_connect() { End::Refused(innermost(error)) } else { in_body(error) }
-}
-
-/// What an error means once a connection stands.
-fn in_body(error: &reqwest::Error) -> End {
-    if error.is_timeout() {
-        return End::TimedOut;
-    }
-    let is_malformed = causes(error)
-        .any(|e| e.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) || is_bad_chunk(e));
-    if is_malformed { End::Malformed(innermost(error)) } else { End::Cut(innermost(error)) }
-}
-
-/// hyper tells a chunk size that is no number by this kind of input error.
-fn is_bad_chunk(error: &(dyn Error + 'static)) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::InvalidInput)
-}
-
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |e: &&'a (dyn Error + 'static)| (*e).source())
-}
-
-/// The last cause, which is the one that says something; addresses stay out of it.
-fn innermost(error: &reqwest::Error) -> String {
-    causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]

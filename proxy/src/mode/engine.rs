@@ -8,7 +8,7 @@ pub async fn run(args: &EngineArgs) -> Exit {
     let plants = if args.plants { bundled::Plants::Allowed } else { bundled::Plants::Refused };
     match bundled::start(args.listen, plants).await {
         Ok(engine) => {
-            tell(&format!("tfengine listens on {}/v1\n", engine.root));
+            tell(&format!("tfengine listens on http://{}/v1\n", engine.address));
             interrupted().await;
             engine.stop().await;
             Exit::Clean

@@ -75,8 +75,6 @@ impl Ready {
         let sender = Sender::new(root, access.credentials.clone(), access.limits)?;
         let mut found = find_out(&sender, model).await?;
         if engine.is_some() {
-            // Its port changes with every start; reports that say the same must not.
-            "bundled".clone_into(&mut found.upstream.url);
             env!("CARGO_PKG_VERSION").clone_into(&mut found.upstream.version);
         }
         let profile = wanted.or_else(|| Profile::find(&found.upstream.profile)).unwrap_or(&Profile::OPENAI);
