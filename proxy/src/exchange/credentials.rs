@@ -18,6 +18,9 @@ pub enum BadCredentials {
     /// It has no colon, or its name is none.
     #[error("--header {0:?}: write NAME:VALUE")]
     NoHeader(String),
+    /// It belongs to the connection or to the body's framing, and would break both.
+    #[error("--header {0:?}: is set by the connection itself")]
+    Framing(String),
     /// Its value has characters that no header can hold. The value is not repeated.
     #[error("--header {0:?}: the value holds characters that no header can")]
     Value(String),
@@ -27,6 +30,21 @@ pub enum BadCredentials {
     )]
     Plain(String),
 }
+
+/// Headers that a user cannot choose: with another length or framing a server waits for bytes that never come, and what
+/// is compressed cannot be judged.
+const FRAMING: [&str; 10] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "expect",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// Whether keys may go over plain http to another machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,6 +63,9 @@ impl Credentials {
     pub fn add(&mut self, header: &str) -> Result<(), BadCredentials> {
         let (name, value) = header.split_once(':').ok_or_else(|| BadCredentials::NoHeader(shown(header)))?;
         let name: HeaderName = name.trim().parse().map_err(|_| BadCredentials::NoHeader(shown(name)))?;
+        if FRAMING.contains(&name.as_str()) {
+            return Err(BadCredentials::Framing(name.as_str().to_owned()));
+        }
         self.insert(name, value.trim())
     }
 
@@ -147,6 +168,7 @@ mod tests {
         assert_eq!(add("Bearer s3cret"), r#"--header "Bearer": write NAME:VALUE"#);
         assert_eq!(add("a b: s3cret"), r#"--header "a": write NAME:VALUE"#);
         assert!(!add("x: s3c\nret").contains("s3c"));
+        assert_eq!(add("Content-Length: 5"), r#"--header "content-length": is set by the connection itself"#);
     }
 
     #[test]

@@ -102,6 +102,9 @@ fn transport(exchange: &Exchange) -> String {
     let after = exchange.slices.iter().map(|s| s.bytes.len()).sum::<usize>();
     match &exchange.end {
         End::Refused(why) => format!("no connection: {why}"),
+        End::TimedOut if exchange.trickled() => {
+            format!("does not end: {after} bytes in {} s, and still coming", exchange.took.end / 1_000_000)
+        }
         End::TimedOut => format!("hangs: nothing more came after {after} bytes"),
         End::Cut(why) => format!("cut off after {after} bytes: {why}"),
         End::TooLarge => format!("longer than {} MiB", crate::exchange::send::MAX_BODY >> 20),
