@@ -3,12 +3,15 @@
 //! Out: [`Cli`], which [`settings`](crate::settings) checks.
 
 use crate::{
-    exchange::Root,
     plan::Rounds,
     report::text::Show,
     request::{Dialect, select::Shard},
+    run::FailOn,
 };
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use std::{net::SocketAddr, path::PathBuf};
 
 /// Finds out where a language-model server answers differently streamed than whole.
@@ -25,7 +28,7 @@ pub struct Cli {
     pub check: bool,
     /// The server to ask, with or without /v1; the bundled engine where absent.
     #[arg(long, value_name = "URL")]
-    pub upstream: Option<Root>,
+    pub upstream: Option<String>,
     /// Headers and keys for the upstream.
     #[command(flatten)]
     pub access: AccessArgs,
@@ -145,7 +148,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", requires = "check")]
     pub known_failing: Option<PathBuf>,
     /// The least that makes the exit status 1.
-    #[arg(long, value_name = "LEVEL", default_value = "error", requires = "check")]
+    #[arg(long, value_name = "LEVEL", default_value = "error", value_parser = fail_on(), requires = "check")]
     pub fail_on: FailOn,
     /// How the result is printed.
     #[arg(long, value_name = "FORMAT", default_value = "text", requires = "check")]
@@ -163,7 +166,7 @@ pub struct ReplayArgs {
     pub recordings: Vec<String>,
     /// The server to ask, with or without /v1; the bundled engine where absent.
     #[arg(long, value_name = "URL")]
-    pub upstream: Option<Root>,
+    pub upstream: Option<String>,
     /// Headers and keys for the upstream.
     #[command(flatten)]
     pub access: AccessArgs,
@@ -220,17 +223,6 @@ pub struct EngineArgs {
     pub plants: bool,
 }
 
-/// What makes the exit status 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    /// Entries that fail by an error, or have no usable answer.
-    Error,
-    /// Warnings too.
-    Warn,
-    /// Entries that are suspect or unstable too.
-    Suspect,
-}
-
 /// How the result is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MessageFormat {
@@ -238,6 +230,17 @@ pub enum MessageFormat {
     Text,
     /// One JSON object, as in parity.json.
     Json,
+}
+
+fn fail_on() -> impl TypedValueParser<Value = FailOn> {
+    let help = |level| match level {
+        FailOn::Error => "errors, and cases without a usable answer",
+        FailOn::Warn => "warnings too",
+        FailOn::Suspect => "warnings, and what is suspect or unstable",
+    };
+    let each = FailOn::ALL.map(|level| PossibleValue::new(level.name()).help(help(level)));
+    let named = |name: String| FailOn::ALL.into_iter().find(|level| level.name() == name).unwrap_or_default();
+    PossibleValuesParser::new(each).map(named)
 }
 
 fn dialect(text: &str) -> Result<Dialect, String> {
@@ -263,7 +266,7 @@ mod tests {
     fn a_check_line_is_read() {
         let cli = parse("tfproxy --check --upstream localhost:8000/v1 --rounds whole,3,rand:1:8 --cases a b --shard 1/2 --show 2").unwrap();
         assert!(cli.check);
-        assert_eq!(cli.upstream.unwrap().to_string(), "http://localhost:8000");
+        assert_eq!(cli.upstream.as_deref(), Some("localhost:8000/v1"));
         assert_eq!(cli.checks.rounds, [Rounds::Whole, Rounds::Every(3), Rounds::Rand { seed: 1, max: 8 }]);
         assert_eq!(cli.checks.cases, [PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!(cli.checks.show, Some(Show::Fault(2)));
@@ -281,7 +284,6 @@ mod tests {
             "tfproxy rejudge d --request r.json --whole w.json --stream s.sse",
             "tfproxy --check --rounds 0",
             "tfproxy --check --dialect klingon",
-            "tfproxy --check --upstream http://me:secret@x",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -3,9 +3,9 @@
 //! In: [`Cli`]. Out: a [`Task`], or what is wrong with the settings.
 
 use crate::{
-    cli::{AccessArgs, CheckArgs, Cli, EngineArgs, FailOn, MessageFormat, Mode, PlantsArgs, RejudgeArgs},
+    cli::{AccessArgs, CheckArgs, Cli, EngineArgs, MessageFormat, Mode, PlantsArgs, RejudgeArgs},
     exchange::{
-        Credentials, Limits, Root,
+        BadRoot, Credentials, Limits, Root,
         credentials::{BadCredentials, PlainHttp},
     },
     plan::{Depth, Rounds},
@@ -14,6 +14,7 @@ use crate::{
         Dialect,
         select::{Pattern, Selection},
     },
+    run::FailOn,
 };
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -149,6 +150,9 @@ pub enum BadSettings {
     /// A key was named that is not there.
     #[error("the environment variable {0} of --api-key-env is not set, or empty")]
     NoKey(String),
+    /// An address that is none.
+    #[error("--upstream: {0}")]
+    Root(#[from] BadRoot),
     /// A header or key that cannot be sent.
     #[error(transparent)]
     Credentials(#[from] BadCredentials),
@@ -191,10 +195,12 @@ pub fn environment(name: &str) -> Option<String> {
 }
 
 fn access(
-    root: Option<Root>,
+    upstream: Option<String>,
     args: &AccessArgs,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<Access, BadSettings> {
+    // Not read by the command line's own parser, which would print the value with all that it holds.
+    let root = upstream.map(|text| text.parse::<Root>()).transpose()?;
     let mut credentials = Credentials::default();
     for header in &args.headers {
         credentials.add(header)?;
@@ -277,6 +283,7 @@ mod tests {
             ("tfproxy --check --timeout NaN", BadSettings::Timeout),
             ("tfproxy --check --repeat 0", BadSettings::Zero("repeat")),
             ("tfproxy --check --jobs 0", BadSettings::Zero("jobs")),
+            ("tfproxy --check --upstream http://me:secret@x", BadSettings::Root(BadRoot::UserInfo)),
             (
                 "tfproxy --upstream http://10.0.0.1 --api-key-env KEY",
                 BadSettings::Credentials(BadCredentials::Plain("http://10.0.0.1".to_owned())),

@@ -16,8 +16,8 @@ use tfproxy::{
     mode::rejudge::{Pair, Source, rejudge},
     request::{Mode, Request},
     rules::Severity,
-    run::{Expected, Judged, Verdict},
-    serve::{FailOn, Judge},
+    run::{Expected, FailOn, Judged, Verdict},
+    serve::Judge,
     store::{self, Recording},
 };
 

@@ -10,7 +10,7 @@ use std::{
 };
 use tempfile::TempDir;
 use tfproxy::{
-    exchange::{End, Exchange, Head, Slice, Took},
+    exchange::{End, Exchange, Head, Root, Slice, Took},
     finding::Finding,
     mode::{
         proxy::{Running, Wiring},
@@ -19,8 +19,8 @@ use tfproxy::{
     plan::Rounds,
     request::{Dialect, Mode, Request},
     rules::Severity,
-    run::{Expected, Judged, Verdict},
-    serve::{Ask, FailOn, Upstream},
+    run::{Expected, FailOn, Judged, Verdict},
+    serve::Ask,
     store::{self, Recording, redact::REDACTED},
 };
 
@@ -139,7 +139,7 @@ impl Stage {
             twin: Arc::new(|_, _| None),
             clock: Arc::new(|| 0),
             connect: Arc::new(move |upstream| {
-                let (today, asks, url) = (today.clone(), asks.clone(), upstream.join(""));
+                let (today, asks, url) = (today.clone(), asks.clone(), upstream.at(""));
                 Ok(Arc::new(move |ask: Ask| {
                     asks.lock().unwrap().push((url.clone(), ask.clone()));
                     let today = today.clone();
@@ -147,7 +147,8 @@ impl Stage {
                 }))
             }),
             bundled: Arc::new(|| {
-                let running = Running { url: "http://127.0.0.1:9".to_owned(), keep: Box::new(()) };
+                let root = "http://127.0.0.1:9".parse::<Root>().unwrap().called("bundled");
+                let running = Running { root, keep: Box::new(()) };
                 Box::pin(async { Ok(running) })
             }),
         }
@@ -162,7 +163,7 @@ impl Stage {
             names: names.iter().map(|name| (*name).to_owned()).collect(),
             report: self.folder.path().join("report"),
             recorded: self.folder.path().join("recorded"),
-            upstream: self.upstream.map(|url| Upstream::parse(url).unwrap()),
+            upstream: self.upstream.map(|url| url.parse().unwrap()),
             fail_on: FailOn::Error,
         };
         let mut out = Vec::new();

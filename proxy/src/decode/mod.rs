@@ -17,13 +17,13 @@ mod whole;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use recut::{Cut, recut, same_events};
+pub use recut::{Cut, first_difference, recut, same_events};
 
 /// The most bytes of data that are kept of one event, or of one JSON document. More is an anomaly, not an end.
 pub const MAX_EVENT: usize = 8 << 20;
 
 /// The most memory that the events of one body may take, as estimated; events after that are not kept.
-pub const MAX_HELD: usize = 96 << 20;
+pub const MAX_HELD: usize = 80 << 20;
 
 /// The most anomalies of one kind that are kept one by one; the rest is a number in [`AnomalyKind::More`].
 pub const MAX_ANOMALIES: usize = 1_000;
@@ -144,6 +144,8 @@ pub enum AnomalyKind {
     RawLineSeparator,
     /// Nested deeper than the cap.
     TooDeep,
+    /// A list of which only the first items are kept: all of them would take too much memory.
+    ShortenedList,
     /// The sentinel with something around it (spaces, quotes, other case).
     InexactDone,
     /// More events than may be kept; those from here on were scanned but dropped.

@@ -1,4 +1,6 @@
 //! The same bytes in other slices: how a body was cut on its way must not matter, and here it is tried.
+//!
+//! In: a body that was read as events, and a [`Cut`]. Out: all of it read again, or only where it would read differently.
 
 use super::{Decoded, sse::Scanner};
 
@@ -17,14 +19,26 @@ const MAX_RANDOM: u64 = 64;
 /// Scans a body, which was read as events, in other slices. Every arrival is 0.
 pub fn recut(body: &[u8], cut: Cut) -> Decoded {
     let mut scanner = Scanner::new();
+    slices(body, cut, |slice| scanner.feed(slice, 0));
+    scanner.finish()
+}
+
+/// The first event that is another, or elsewhere, when a body that was read as `decoded` is cut so. It costs a scan: data is
+/// compared, not read.
+pub fn first_difference(body: &[u8], cut: Cut, decoded: &Decoded) -> Option<usize> {
+    let mut scanner = Scanner::comparing(decoded);
+    slices(body, cut, |slice| scanner.feed(slice, 0));
+    scanner.first_difference()
+}
+
+fn slices(body: &[u8], cut: Cut, mut take: impl FnMut(&[u8])) {
     let mut sizes = Sizes::of(cut);
     let mut rest = body;
     while !rest.is_empty() {
         let (slice, tail) = rest.split_at(sizes.draw().min(rest.len()));
-        scanner.feed(slice, 0);
+        take(slice);
         rest = tail;
     }
-    scanner.finish()
 }
 
 /// Whether two readings have the same events; arrivals and anomalies aside, since slices may change those.

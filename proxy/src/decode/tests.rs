@@ -308,8 +308,35 @@ fn any_slicing_is_the_same(body: &[u8]) -> Result<(), TestCaseError> {
         prop_assert!(same_events(&once, &again));
         prop_assert_eq!(&once.events, &again.events);
         prop_assert_eq!(told(&once), told(&again));
+        prop_assert_eq!(first_difference(body, cut, &once), None);
     }
     Ok(())
+}
+
+#[test]
+fn a_scan_finds_the_first_event_that_is_another() {
+    let body = b"data: 1\n\nevent: x\ndata: \xff\n\n\ndata: 3\n\n";
+    let once = recut(body, Cut::Every(9));
+    let check = |change: fn(&mut Decoded), expect| {
+        let mut other = once.clone();
+        change(&mut other);
+        assert_eq!(first_difference(body, Cut::Every(1), &other), expect);
+    };
+    check(|_| {}, None);
+    check(|d| d.events[0].data.push('2'), Some(0));
+    check(|d| d.events[1].name = None, Some(1));
+    check(|d| d.events[1].data = "x".to_owned(), Some(1));
+    check(|d| d.events[2].span.end += 1, Some(2));
+    check(|d| _ = d.events.pop(), Some(2));
+    check(|d| d.events.push(d.events[2].clone()), Some(3));
+    check(|d| d.events.clear(), Some(0));
+    check(
+        |d| {
+            d.events.clear();
+            d.anomalies.push(Anomaly { span: Span::default(), event: None, kind: TooManyEvents });
+        },
+        None,
+    );
 }
 
 proptest! {

@@ -86,7 +86,8 @@ impl Validator {
 
 /// The text of some bytes, each bad stretch one U+FFFD.
 pub fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    // Text that is good, nearly all of it, is told faster in one go than bad stretch by bad stretch.
+    from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), ToOwned::to_owned)
 }
 
 /// [`whole_characters`] of bytes that a cap cut off, all of the bytes otherwise.

@@ -1,7 +1,8 @@
 //! Headers that a user adds to every request: keys, mostly. They go out with a request and nowhere else.
 //!
-//! In: `--header` and the key of `--api-key-env`. Out: headers for sending. They are no part of a
-//! [`Request`](crate::request::Request), so no recording or report can hold them, and they print as names only.
+//! In: `--header` and the key of `--api-key-env`. Out: headers for sending, each where the request has none of that
+//! name itself. They are no part of a [`Request`](crate::request::Request), so no recording or report can hold them, and
+//! they print as names only.
 
 use super::Root;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
@@ -15,10 +16,13 @@ pub struct Credentials(HeaderMap);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadCredentials {
     /// It has no colon, or its name is none.
-    #[error("header {0:?}: write NAME:VALUE")]
+    #[error("--header {0:?}: write NAME:VALUE")]
     NoHeader(String),
+    /// It belongs to the connection or to the body's framing, and would break both.
+    #[error("--header {0:?}: is set by the connection itself")]
+    Framing(String),
     /// Its value has characters that no header can hold. The value is not repeated.
-    #[error("the value of header {0:?} holds characters that no header can")]
+    #[error("--header {0:?}: the value holds characters that no header can")]
     Value(String),
     /// It would cross a network for all to read.
     #[error(
@@ -26,6 +30,21 @@ pub enum BadCredentials {
     )]
     Plain(String),
 }
+
+/// Headers that a user cannot choose: with another length or framing a server waits for bytes that never come, and what
+/// is compressed cannot be judged.
+const FRAMING: [&str; 10] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "expect",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// Whether keys may go over plain http to another machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,6 +63,9 @@ impl Credentials {
     pub fn add(&mut self, header: &str) -> Result<(), BadCredentials> {
         let (name, value) = header.split_once(':').ok_or_else(|| BadCredentials::NoHeader(shown(header)))?;
         let name: HeaderName = name.trim().parse().map_err(|_| BadCredentials::NoHeader(shown(name)))?;
+        if FRAMING.contains(&name.as_str()) {
+            return Err(BadCredentials::Framing(name.as_str().to_owned()));
+        }
         self.insert(name, value.trim())
     }
 
@@ -54,7 +76,7 @@ impl Credentials {
 
     /// Whether they may be sent to an upstream.
     pub fn check(&self, root: &Root, plain: PlainHttp) -> Result<(), BadCredentials> {
-        let is_safe = self.0.is_empty() || !root.is_plain() || root.is_loopback();
+        let is_safe = self.0.is_empty() || root.is_private();
         if is_safe || plain == PlainHttp::Allowed {
             Ok(())
         } else {
@@ -62,9 +84,26 @@ impl Credentials {
         }
     }
 
-    /// As they are sent.
+    /// All of them.
     pub fn headers(&self) -> &HeaderMap {
         &self.0
+    }
+
+    /// Adds to the headers of a request those that it lacks: one that it has itself stands.
+    pub fn fill(&self, headers: &mut HeaderMap) {
+        let missing = self.0.keys().filter(|name| !headers.contains_key(*name)).cloned().collect::<Vec<_>>();
+        for name in missing {
+            for value in self.0.get_all(&name) {
+                headers.append(name.clone(), value.clone());
+            }
+        }
+    }
+
+    /// These in front: what the others hold under the same names is left out.
+    #[must_use]
+    pub fn over(mut self, others: &Self) -> Self {
+        others.fill(&mut self.0);
+        self
     }
 
     fn insert(&mut self, name: HeaderName, value: &str) -> Result<(), BadCredentials> {
@@ -106,11 +145,30 @@ mod tests {
     }
 
     #[test]
+    fn a_header_of_the_request_itself_stands() {
+        let mut credentials = Credentials::default();
+        for header in ["x-team: ours", "x-tag: 1", "x-tag: 2"] {
+            credentials.add(header).unwrap();
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert("x-team", HeaderValue::from_static("theirs"));
+        credentials.fill(&mut headers);
+        assert_eq!(headers.get_all("x-team").iter().collect::<Vec<_>>(), ["theirs"]);
+        assert_eq!(headers.get_all("x-tag").iter().collect::<Vec<_>>(), ["1", "2"]);
+        let mut own = Credentials::default();
+        own.add("x-tag: 3").unwrap();
+        let both = own.over(&credentials);
+        assert_eq!(both.headers().get_all("x-tag").iter().collect::<Vec<_>>(), ["3"]);
+        assert_eq!(both.headers()["x-team"], "ours");
+    }
+
+    #[test]
     fn bad_headers_are_refused_without_their_value() {
         let add = |text| Credentials::default().add(text).unwrap_err().to_string();
-        assert_eq!(add("Bearer s3cret"), r#"header "Bearer": write NAME:VALUE"#);
-        assert_eq!(add("a b: s3cret"), r#"header "a": write NAME:VALUE"#);
+        assert_eq!(add("Bearer s3cret"), r#"--header "Bearer": write NAME:VALUE"#);
+        assert_eq!(add("a b: s3cret"), r#"--header "a": write NAME:VALUE"#);
         assert!(!add("x: s3c\nret").contains("s3c"));
+        assert_eq!(add("Content-Length: 5"), r#"--header "content-length": is set by the connection itself"#);
     }
 
     #[test]

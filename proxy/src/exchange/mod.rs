@@ -6,15 +6,17 @@ use crate::{
 };
 use bytes::Bytes;
 
+pub mod arrivals;
 pub mod clock;
 pub mod credentials;
 pub mod end;
 pub mod root;
 pub mod send;
 
+pub use arrivals::Arrivals;
 pub use credentials::Credentials;
 pub use end::End;
-pub use root::Root;
+pub use root::{BadRoot, Root};
 pub use send::{Limits, Sender};
 
 /// One HTTP request and its response.
@@ -83,6 +85,14 @@ impl Exchange {
     /// Whether a head with a status from 200 to 299 came.
     pub fn succeeded(&self) -> bool {
         self.status().is_some_and(|s| (200..300).contains(&s))
+    }
+
+    /// Whether it timed out while bytes still came: its time as a whole was up, which is [`send::PATIENCE`] times as long as
+    /// may pass without a byte.
+    pub fn trickled(&self) -> bool {
+        let last = self.slices.last().map_or(0, |slice| slice.at);
+        let silent = self.took.end.saturating_sub(last);
+        self.end == End::TimedOut && silent.saturating_mul(send::PATIENCE.into()) < self.took.end
     }
 
     /// The rounds as reports name them: the schedule, or `-`.

@@ -3,11 +3,17 @@
 //! In: a planned exchange. Out: an [`Exchange`], always: every way it can end is a value of [`End`]. No redirect is
 //! followed, no proxy is taken from the environment, nothing is decompressed.
 
-use super::{Credentials, End, Exchange, Head, Root, Slice, Took, clock::Clock};
+use super::{Arrivals, Credentials, End, Exchange, Head, Root, Took, clock::Clock};
 use crate::{plan::Planned, request::Mode};
 use bytes::Bytes;
-use reqwest::{Client, Response, header::HeaderMap, redirect, retry};
-use std::{error::Error, io, time::Duration};
+use reqwest::{Client, ClientBuilder, Response, header::HeaderMap, redirect, retry};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// Bytes of a body that are kept. A reply of a hundred thousand tokens streamed one by one has a third of that; what
@@ -17,6 +23,12 @@ pub const MAX_BODY: usize = 32 << 20;
 /// How long a pooled connection is trusted. Servers close idle ones after five seconds or more, and a request sent
 /// into a closing connection would look like a broken transport.
 const POOL_IDLE: Duration = Duration::from_secs(2);
+
+/// How many times as long as without a byte an exchange may take as a whole.
+pub const PATIENCE: u32 = 4;
+
+/// A connection that the server had closed already shows it at once; what breaks off later has another cause.
+const STALE: Duration = Duration::from_secs(1);
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,9 +43,20 @@ pub struct Limits {
 #[derive(Debug, Clone)]
 pub struct Sender {
     client: Client,
+    /// Makes a connection for each exchange.
+    fresh: Client,
+    pool: Pool,
     root: Root,
     credentials: Credentials,
     limits: Limits,
+}
+
+/// Whether a connection of an earlier exchange may lie ready.
+#[derive(Debug, Clone)]
+struct Pool {
+    clock: Clock,
+    /// When the last exchange ended cleanly, in microseconds; 0 where none has.
+    used: Arc<AtomicU64>,
 }
 
 /// The client could not be made: the machine's certificate store cannot be read.
@@ -44,9 +67,9 @@ pub struct NoClient(#[from] reqwest::Error);
 // === impl Limits ===
 
 impl Limits {
-    /// Limits for a time without a byte; a reply that keeps trickling gets four times as long.
+    /// Limits for a time without a byte; a reply that keeps trickling gets [`PATIENCE`] times as long.
     pub fn of(idle: Duration) -> Self {
-        Self { idle, total: idle * 4 }
+        Self { idle, total: idle * PATIENCE }
     }
 }
 
@@ -57,16 +80,14 @@ impl Sender {
     pub fn new(root: Root, credentials: Credentials, limits: Limits) -> Result<Self, NoClient> {
         // A second installation is refused, which is fine: it is the same provider.
         _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder()
-            .redirect(redirect::Policy::none())
-            .retry(retry::never())
-            .no_proxy()
-            .referer(false)
-            .connect_timeout(limits.idle)
-            .pool_idle_timeout(POOL_IDLE)
-            .user_agent(concat!("tfproxy/", env!("CARGO_PKG_VERSION")))
-            .build()?;
-        Ok(Self { client, root, credentials, limits })
+        Ok(Self {
+            client: client(limits).build()?,
+            fresh: client(limits).pool_max_idle_per_host(0).build()?,
+            pool: Pool::new(),
+            root,
+            credentials,
+            limits,
+        })
     }
 
     /// Where it sends to.
@@ -74,15 +95,15 @@ impl Sender {
         &self.root
     }
 
-    /// The same sender with more headers, for one client's requests.
+    /// The same sender for one client's requests: its headers stand before our own of the same names.
     #[must_use]
     pub fn with(&self, headers: &[(String, String)]) -> Self {
-        let mut sender = self.clone();
+        let mut own = Credentials::default();
         for (name, value) in headers {
             // A client that sent a header once sends one that can be sent.
-            _ = sender.credentials.add(&format!("{name}:{value}"));
+            _ = own.add(&format!("{name}:{value}"));
         }
-        sender
+        Self { credentials: own.over(&self.credentials), ..self.clone() }
     }
 
     /// Makes a planned exchange.
@@ -98,7 +119,13 @@ impl Sender {
             end: End::TimedOut,
             took: Took::default(),
         };
-        exchange.end = self.fill(&mut exchange, clock, deadline).await;
+        exchange.end = self.fill(&self.client, &mut exchange, clock, deadline).await;
+        if self.pool.was_stale(&exchange, clock) {
+            exchange.end = self.fill(&self.fresh, &mut exchange, clock, deadline).await;
+        }
+        if exchange.end.is_clean() {
+            self.pool.note_use();
+        }
         exchange.took.end = clock.micros();
         exchange
     }
@@ -109,65 +136,99 @@ impl Sender {
         let deadline = Instant::now() + self.limits.idle;
         let request = self.client.get(self.root.at(path)).headers(self.credentials.headers().clone());
         let response = timeout_at(deadline, request.send()).await.map_err(|_| End::TimedOut)?;
-        let mut response = response.map_err(|error| before_head(&error))?;
+        let mut response = response.map_err(|error| End::before_head(&error))?;
         if !response.status().is_success() {
             return Err(End::Malformed(format!("status {}", response.status().as_u16())));
         }
-        let mut slices = Vec::new();
-        self.collect(&mut response, &mut slices, clock, deadline).await?;
-        Ok(slices.into_iter().flat_map(|slice| slice.bytes).collect::<Vec<u8>>().into())
+        let mut arrivals = Arrivals::default();
+        self.collect(&mut response, &mut arrivals, clock, deadline).await?;
+        Ok(arrivals.into_body())
     }
 
-    async fn fill(&self, exchange: &mut Exchange, clock: Clock, deadline: Instant) -> End {
+    async fn fill(&self, client: &Client, exchange: &mut Exchange, clock: Clock, deadline: Instant) -> End {
         // A whole reply sends nothing while it is generated; only its overall limit holds.
         let head_limit = match exchange.mode {
             Mode::Whole => self.limits.total,
             Mode::Stream => self.limits.idle,
         };
-        let mut response = match timeout(head_limit, self.request(exchange).send()).await {
+        let mut response = match timeout(head_limit, self.request(client, exchange).send()).await {
             Err(_) => return End::TimedOut,
-            Ok(Err(error)) => return before_head(&error),
+            Ok(Err(error)) => return End::before_head(&error),
             Ok(Ok(response)) => response,
         };
         exchange.took.head = clock.micros();
         exchange.head = Some(head(&response));
         let clean = clean_end(response.status().as_u16(), response.headers());
-        match self.collect(&mut response, &mut exchange.slices, clock, deadline).await {
-            Ok(()) => clean,
-            Err(end) => end,
-        }
+        let mut arrivals = Arrivals::default();
+        let collected = self.collect(&mut response, &mut arrivals, clock, deadline).await;
+        exchange.slices = arrivals.into_slices();
+        collected.map_or_else(|end| end, |()| clean)
     }
 
     async fn collect(
         &self,
         response: &mut Response,
-        slices: &mut Vec<Slice>,
+        arrivals: &mut Arrivals,
         clock: Clock,
         deadline: Instant,
     ) -> Result<(), End> {
-        let mut room = MAX_BODY;
         loop {
             let until = deadline.min(Instant::now() + self.limits.idle);
             let arrived = timeout_at(until, response.chunk()).await.map_err(|_| End::TimedOut)?;
-            let Some(mut bytes) = arrived.map_err(|error| in_body(&error))? else { return Ok(()) };
-            let is_over = bytes.len() > room;
-            bytes.truncate(room);
-            room -= bytes.len();
-            slices.push(Slice { at: clock.micros(), bytes });
-            if is_over {
+            let Some(bytes) = arrived.map_err(|error| End::in_body(&error))? else { return Ok(()) };
+            let room = MAX_BODY - arrivals.len();
+            arrivals.push(bytes.get(..room).unwrap_or(&bytes), clock.micros());
+            if bytes.len() > room {
                 return Err(End::TooLarge);
             }
         }
     }
 
-    fn request(&self, exchange: &Exchange) -> reqwest::RequestBuilder {
+    fn request(&self, client: &Client, exchange: &Exchange) -> reqwest::RequestBuilder {
         let request = &exchange.request;
-        let mut builder = self.client.post(self.root.at(&request.path)).body(request.body.clone());
+        let mut builder = client.post(self.root.at(&request.path)).body(request.body.clone());
         for (name, value) in &request.headers {
             builder = builder.header(name, value);
         }
-        builder.headers(self.credentials.headers().clone())
+        let is_own = |name: &str| request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        for (name, value) in self.credentials.headers().iter().filter(|(name, _)| !is_own(name.as_str())) {
+            builder = builder.header(name, value);
+        }
+        builder
     }
+}
+
+// === impl Pool ===
+
+impl Pool {
+    fn new() -> Self {
+        Self { clock: Clock::start(), used: Arc::default() }
+    }
+
+    fn note_use(&self) {
+        self.used.store(self.clock.micros().max(1), Relaxed);
+    }
+
+    /// Whether an exchange may have gone into a connection that the server had closed after an earlier one: it blames
+    /// this exchange for nothing, and the server never saw it.
+    fn was_stale(&self, exchange: &Exchange, clock: Clock) -> bool {
+        let is_at_once = || Duration::from_micros(clock.micros()) < STALE;
+        let used = self.used.load(Relaxed);
+        let since = || Duration::from_micros(self.clock.micros().saturating_sub(used));
+        let may_be_pooled = || used > 0 && since() < POOL_IDLE + STALE;
+        exchange.head.is_none() && matches!(exchange.end, End::Cut(_)) && is_at_once() && may_be_pooled()
+    }
+}
+
+fn client(limits: Limits) -> ClientBuilder {
+    Client::builder()
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        .no_proxy()
+        .referer(false)
+        .connect_timeout(limits.idle)
+        .pool_idle_timeout(POOL_IDLE)
+        .user_agent(concat!("tfproxy/", env!("CARGO_PKG_VERSION")))
 }
 
 fn head(response: &Response) -> Head {
@@ -186,35 +247,6 @@ fn head(response: &Response) -> Head {
 fn clean_end(status: u16, headers: &HeaderMap) -> End {
     let is_framed = headers.contains_key("content-length") || headers.contains_key("transfer-encoding");
     if is_framed || matches!(status, 204 | 304) { End::Complete } else { End::CloseDelimited }
-}
-
-/// What an error before the head means.
-fn before_head(error: &reqwest::Error) -> End {
-    if error.is_connect() { End::Refused(innermost(error)) } else { in_body(error) }
-}
-
-/// What an error means once a connection stands.
-fn in_body(error: &reqwest::Error) -> End {
-    if error.is_timeout() {
-        return End::TimedOut;
-    }
-    let is_malformed = causes(error)
-        .any(|e| e.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) || is_bad_chunk(e));
-    if is_malformed { End::Malformed(innermost(error)) } else { End::Cut(innermost(error)) }
-}
-
-/// hyper tells a chunk size that is no number by this kind of input error.
-fn is_bad_chunk(error: &(dyn Error + 'static)) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::InvalidInput)
-}
-
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |e: &&'a (dyn Error + 'static)| (*e).source())
-}
-
-/// The last cause, which is the one that says something; addresses stay out of it.
-fn innermost(error: &reqwest::Error) -> String {
-    causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]

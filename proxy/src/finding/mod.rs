@@ -11,6 +11,7 @@ pub mod coverage;
 pub mod fault;
 pub mod gather;
 pub mod known;
+pub mod plain;
 
 pub use fault::Fault;
 pub use gather::{Evidence, Of, gather};

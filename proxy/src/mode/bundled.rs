@@ -5,6 +5,9 @@
 use crate::exchange::Root;
 use std::net::{Ipv4Addr, SocketAddr};
 
+/// What it is called in reports and recordings: its port changes with every start.
+pub const BUNDLED: &str = "bundled";
+
 /// An engine that runs in this process until it is dropped.
 pub struct Engine {
     /// Where it answers.
@@ -64,8 +67,8 @@ pub async fn start(listen: SocketAddr, plants: Plants) -> Result<Engine, NoEngin
     let server = tfengine::serve(tfengine::Config { listen, plants }).await;
     let server = server.map_err(|error| NoEngine(chain(&error)))?;
     let address = server.addr;
-    let root = format!("http://{address}").parse();
-    Ok(Engine { root: root.map_err(|error| NoEngine(format!("{error}")))?, address, server })
+    let root: Root = format!("http://{address}").parse().map_err(|error| NoEngine(format!("{error}")))?;
+    Ok(Engine { root: root.called(BUNDLED), address, server })
 }
 
 /// Its plants and decoys, in its order.

@@ -10,18 +10,18 @@ use super::{
     sources, tell,
 };
 use crate::{
-    cli::{FailOn, MessageFormat},
+    cli::MessageFormat,
     exit::{Exit, Tally},
     finding::Known,
     plan::{Entry, Target, exchanges, plan},
     report::{self, Report, text},
     request::case::Case,
-    rules::Severity,
     run::{
-        Verdict,
+        FailOn, Verdict,
         workers::{Job, run as run_job},
     },
     settings::{Act, CheckSettings, Noise},
+    store,
 };
 use std::{fs, io, path::Path, sync::Arc};
 
@@ -158,14 +158,13 @@ fn repeat(settings: &CheckSettings) -> String {
 
 fn tally(report: &Report, fail_on: FailOn) -> Tally {
     let totals = report.totals();
-    let least = if fail_on == FailOn::Error { Severity::Error } else { Severity::Warn };
     let doubtful = if fail_on == FailOn::Suspect { totals.suspect + totals.unstable } else { 0 };
     Tally {
         judged: totals.cases,
         exercised: totals.passed + totals.failed + totals.suspect + totals.unstable,
         skipped: totals.skipped,
         errors: report.of_verdict(Verdict::Error).count(),
-        counted: usize::from(report.fails(least)) + doubtful,
+        counted: usize::from(report.fails(fail_on.least())) + doubtful,
         stale: report.stale.len(),
         aborted: report.aborted.is_some(),
     }
@@ -187,6 +186,7 @@ fn printing(settings: &CheckSettings, exit: Exit) -> text::Printing<'_> {
         volume: if settings.noise == Noise::Quiet { text::Volume::Quiet } else { text::Volume::Full },
         show: settings.show,
         folder: folder(&settings.report),
+        folder_of: store::folder_name,
         files: &[report::json::FILE],
         exit: exit.status(),
     }

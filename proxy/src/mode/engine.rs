@@ -9,7 +9,7 @@ pub async fn run(args: &EngineArgs) -> Exit {
     match bundled::start(args.listen, plants).await {
         Ok(engine) => {
             let interrupted = interrupted();
-            tell(&format!("tfengine listens on {}/v1\n", engine.root));
+            tell(&format!("tfengine listens on http://{}/v1\n", engine.address));
             interrupted.await;
             engine.stop().await;
             Exit::Clean

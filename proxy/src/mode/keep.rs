@@ -26,9 +26,6 @@ const MAX_KEPT: usize = 500;
 /// Progress is shown each time so many entries are done.
 const STEP: usize = 16;
 
-/// The file by which a recording's folder is known.
-const INDEX: &str = "exchanges.json";
-
 /// Takes what a run tells.
 pub struct Keeper<'a> {
     failed: PathBuf,
@@ -113,7 +110,7 @@ impl Sink for Keeper<'_> {
 fn clear(failed: &Path) -> io::Result<()> {
     for entry in fs::read_dir(failed)? {
         let path = entry?.path();
-        if path.join(INDEX).is_file() {
+        if store::is_recording(&path) {
             fs::remove_dir_all(path)?;
         }
     }

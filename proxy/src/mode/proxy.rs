@@ -2,12 +2,11 @@
 //!
 //! In: [`Options`] and a [`Wiring`]. Out: lines, recordings, and what failed, until it is told to stop.
 
+use super::bundled::BUNDLED;
 use crate::{
-    serve::{
-        BadUpstream, Clock, Desk, FailOn, Judge, Key, Sender, ServeError, Settings, Shadow, TwinOf, Upstream,
-        serve,
-    },
-    store::redact,
+    exchange::{Credentials, Root},
+    run::FailOn,
+    serve::{Clock, Desk, Judge, Sender, ServeError, Settings, Shadow, TwinOf, serve},
 };
 use futures_util::future::BoxFuture;
 use std::{
@@ -27,7 +26,7 @@ pub struct Options {
     /// Where to listen.
     pub listen: SocketAddr,
     /// The server in front of which it stands; the bundled engine where absent.
-    pub upstream: Option<Upstream>,
+    pub upstream: Option<Root>,
     /// Whether twins go to an upstream that is not ours.
     pub twins: Twins,
     /// The folder of the report; failing exchanges land in its `failed/`.
@@ -36,8 +35,8 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// How long the head of an answer may take.
     pub head_timeout: Duration,
-    /// Sent where the client sends no `authorization`; the caller has checked that it may go there.
-    pub key: Option<Key>,
+    /// Headers sent where the client sends none of that name; the caller has checked that they may go there.
+    pub credentials: Credentials,
     /// What makes an exchange a failing one.
     pub fail_on: FailOn,
 }
@@ -52,7 +51,7 @@ pub enum Twins {
 }
 
 /// Makes a sender for an upstream, or says why there is none.
-pub type Connect = Arc<dyn Fn(&Upstream) -> Result<Sender, String> + Send + Sync>;
+pub type Connect = Arc<dyn Fn(&Root) -> Result<Sender, String> + Send + Sync>;
 
 /// Starts the bundled engine, plants allowed, or says why not.
 pub type Start = Arc<dyn Fn() -> BoxFuture<'static, Result<Running, String>> + Send + Sync>;
@@ -75,7 +74,7 @@ pub struct Wiring {
 /// A bundled engine at work; it stops when this is dropped.
 pub struct Running {
     /// Where it listens.
-    pub url: String,
+    pub root: Root,
     /// Whatever keeps it running.
     pub keep: Box<dyn Any + Send>,
 }
@@ -89,9 +88,6 @@ pub enum ProxyError {
     /// The bundled engine did not start.
     #[error("the bundled engine did not start: {0}")]
     Bundled(String),
-    /// Its URL is none.
-    #[error(transparent)]
-    Upstream(#[from] BadUpstream),
     /// No way to send twins.
     #[error("no way to send to {0}: {1}")]
     Connect(String, String),
@@ -116,7 +112,7 @@ pub async fn proxy(
         (None, Twins::BundledOnly) => Shadow::Off,
     };
     let sender = (wiring.connect)(&upstream);
-    let sender = sender.map_err(|why| ProxyError::Connect(upstream.name().to_owned(), why))?;
+    let sender = sender.map_err(|why| ProxyError::Connect(upstream.to_string(), why))?;
     let desk = Desk { judge: wiring.judge, sender, twin: wiring.twin, clock: wiring.clock };
     let address = listener.local_addr().map_err(ServeError::Listen)?;
     let _ = writeln!(out, "{}", greeting(address, &upstream, shadow, &options.report)); // nobody may be reading
@@ -126,7 +122,7 @@ pub async fn proxy(
         failed: options.report.join("failed"),
         record: options.record,
         head_timeout: options.head_timeout,
-        key: options.key,
+        credentials: options.credentials,
         fail_on: options.fail_on,
     };
     let server = serve(listener, settings, desk, out)?;
@@ -135,19 +131,18 @@ pub async fn proxy(
     Ok(())
 }
 
-async fn upstream(named: Option<Upstream>, start: &Start) -> Result<(Upstream, Option<Running>), ProxyError> {
+async fn upstream(named: Option<Root>, start: &Start) -> Result<(Root, Option<Running>), ProxyError> {
     if let Some(upstream) = named {
         return Ok((upstream, None));
     }
     let running = start().await.map_err(ProxyError::Bundled)?;
-    Ok((Upstream::bundled(&running.url)?, Some(running)))
+    Ok((running.root.clone(), Some(running)))
 }
 
-fn greeting(address: SocketAddr, upstream: &Upstream, shadow: Shadow, report: &Path) -> String {
-    let name = if upstream.name() == "bundled" {
-        "the bundled engine".to_owned()
-    } else {
-        redact::url(upstream.name())
+fn greeting(address: SocketAddr, upstream: &Root, shadow: Shadow, report: &Path) -> String {
+    let name = match upstream.to_string() {
+        name if name == BUNDLED => "the bundled engine".to_owned(),
+        address => address,
     };
     let twins = match shadow {
         Shadow::Off => "no twins (--shadow sends them)",
@@ -168,6 +163,6 @@ fn greeting(address: SocketAddr, upstream: &Upstream, shadow: Shadow, report: &P
 
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("Running").field("root", &self.root).finish_non_exhaustive()
     }
 }

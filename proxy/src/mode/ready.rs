@@ -74,10 +74,6 @@ impl Ready {
         };
         let sender = Sender::new(root, access.credentials.clone(), access.limits)?;
         let mut found = find_out(&sender, model).await?;
-        if engine.is_some() {
-            // Its port changes with every start; reports that say the same must not.
-            "bundled".clone_into(&mut found.upstream.url);
-        }
         let profile = wanted.or_else(|| Profile::find(&found.upstream.profile)).unwrap_or(&Profile::OPENAI);
         profile.name.clone_into(&mut found.upstream.profile);
         Ok(Self { found, sender, profile, engine })

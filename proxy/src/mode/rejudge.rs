@@ -4,11 +4,10 @@
 
 use crate::{
     exchange::{End, Exchange, Head, Slice, Took},
-    finding::Finding,
-    request::{Dialect, Mode, Request},
-    rules::Severity,
-    run::{Judged, Verdict},
-    serve::{FailOn, Judge, fails, line::escaped},
+    finding::{Finding, plain},
+    request::{Dialect, Mode, Request, twin},
+    run::{FailOn, Judged, fails},
+    serve::Judge,
     store::{self, MAX_FILE, StoreError},
 };
 use bytes::Bytes;
@@ -116,7 +115,7 @@ fn heard(pair: &Pair) -> Result<Heard, RejudgeError> {
     let streams: Vec<Bytes> = pair.streams.iter().map(|path| file(path)).collect::<Result<_, _>>()?;
     let mut exchanges = Vec::new();
     if let Some(whole) = &pair.whole {
-        exchanges.push(exchange(Mode::Whole, request(&whole_body(&body)), file(whole)?));
+        exchanges.push(exchange(Mode::Whole, request(&twin::whole(&body)), file(whole)?));
     }
     for stream in streams {
         let request = request(&stream_body(&body, &stream));
@@ -147,11 +146,6 @@ fn request(body: &Map<String, Value>) -> Request {
     let dialect = Dialect::OpenaiChat;
     let body = Value::Object(body.clone()).to_string().into();
     Request { dialect, path: dialect.path().to_owned(), headers: Vec::new(), body }
-}
-
-fn whole_body(body: &Map<String, Value>) -> Map<String, Value> {
-    let is_kept = |key: &str| key != "stream" && key != "stream_options";
-    body.iter().filter(|(key, _)| is_kept(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// What the stream was asked by. Where only the whole request is at hand, the stream is taken to have been asked for
@@ -200,8 +194,8 @@ fn status_of(body: &[u8]) -> u16 {
 /// Prints a verdict and its findings.
 pub fn print_judged(name: &str, judged: &Judged, out: &mut dyn Write) -> io::Result<()> {
     let reason =
-        judged.reason.as_deref().map(|why| format!("  {}", escaped(why, MAX_VALUE))).unwrap_or_default();
-    writeln!(out, "{:<12}  {}{reason}", verdict_name(judged.verdict), escaped(name, MAX_VALUE))?;
+        judged.reason.as_deref().map(|why| format!("  {}", plain::line(why, MAX_VALUE))).unwrap_or_default();
+    writeln!(out, "{:<12}  {}{reason}", judged.verdict.name(), plain::line(name, MAX_VALUE))?;
     judged.findings.iter().try_for_each(|finding| print_finding(finding, "", out))
 }
 
@@ -212,7 +206,7 @@ pub fn print_finding(finding: &Finding, note: &str, out: &mut dyn Write) -> io::
     } else {
         format!("  rounds {}", finding.rounds.join(" "))
     };
-    let (severity, path) = (severity_name(finding.severity), escaped(&finding.path, MAX_VALUE));
+    let (severity, path) = (finding.severity.name(), plain::line(&finding.path, MAX_VALUE));
     let head = format!("  {severity:<5} {}  {path}{rounds}{note}", finding.rule);
     writeln!(out, "{}", head.trim_end())?;
     let is_expect = finding.rule.starts_with("expect/");
@@ -226,14 +220,14 @@ pub fn print_finding(finding: &Finding, note: &str, out: &mut dyn Write) -> io::
     };
     print_value(label, finding.stream.as_deref(), out)?;
     if let Some(because) = &finding.because_of {
-        writeln!(out, "        follows from {}", escaped(because, MAX_VALUE))?;
+        writeln!(out, "        follows from {}", plain::line(because, MAX_VALUE))?;
     }
     print_place(finding, out)?;
     print_diff(finding, out)
 }
 
 fn print_value(label: &str, value: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
-    value.map_or(Ok(()), |value| writeln!(out, "        {label:<7} {}", escaped(value, MAX_VALUE)))
+    value.map_or(Ok(()), |value| writeln!(out, "        {label:<7} {}", plain::line(value, MAX_VALUE)))
 }
 
 fn print_place(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
@@ -246,29 +240,7 @@ fn print_place(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
 
 fn print_diff(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     let lines = finding.diff.as_deref().unwrap_or_default().lines();
-    lines.take(MAX_DIFF).try_for_each(|line| writeln!(out, "        | {}", escaped(line, MAX_VALUE)))
-}
-
-/// A severity as it is printed.
-pub const fn severity_name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warn => "warn",
-        Severity::Info => "info",
-    }
-}
-
-/// A verdict as it is printed.
-pub const fn verdict_name(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::Suspect => "suspect",
-        Verdict::Unstable => "unstable",
-        Verdict::Inconclusive => "inconclusive",
-        Verdict::Skipped => "skipped",
-        Verdict::Error => "error",
-    }
+    lines.take(MAX_DIFF).try_for_each(|line| writeln!(out, "        | {}", plain::line(line, MAX_VALUE)))
 }
 
 #[cfg(test)]

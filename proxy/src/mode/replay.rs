@@ -3,15 +3,16 @@
 //! In: names of recordings, and where to send. Out: a line each with the findings that remain, and an exit status.
 
 use super::{
+    bundled::BUNDLED,
     proxy::{Running, Wiring},
     rejudge::print_finding,
 };
 use crate::{
-    exchange::{End, Exchange},
-    finding::Finding,
+    exchange::{BadRoot, End, Exchange, Root},
+    finding::{Finding, place, plain},
     request::Request,
-    run::{Judged, Verdict},
-    serve::{Ask, FailOn, Sender, Upstream, fails, line::escaped},
+    run::{FailOn, Judged, Verdict, fails},
+    serve::{Ask, Sender},
     store::{self, Recording, StoreError, folder_name, redact},
 };
 use std::{
@@ -32,7 +33,7 @@ pub struct Options {
     /// The folder of kept exchanges, where ids are looked for next.
     pub recorded: PathBuf,
     /// The server to ask; each recording's own where absent.
-    pub upstream: Option<Upstream>,
+    pub upstream: Option<Root>,
     /// What makes an answer a failing one.
     pub fail_on: FailOn,
 }
@@ -83,7 +84,7 @@ pub async fn replay(options: &Options, wiring: &Wiring, out: &mut (dyn Write + S
                 outcome.status()
             }
             Err(error) => {
-                writeln!(out, "error: {}: {error}", escaped(name, MAX_REASON))?;
+                writeln!(out, "error: {}: {error}", plain::line(name, MAX_REASON))?;
                 2
             }
         };
@@ -137,11 +138,13 @@ async fn target(
     wiring: &Wiring,
     engine: &mut Engine,
     recording: &Recording,
-) -> Result<Upstream, String> {
+) -> Result<Root, String> {
     match (&options.upstream, recording.upstream.as_deref()) {
         (Some(upstream), _) => Ok(upstream.clone()),
-        (None, Some("bundled")) => engine.upstream(wiring).await,
-        (None, Some(url)) => Upstream::parse(url).map_err(|error| error.to_string()),
+        (None, Some(BUNDLED)) => engine.upstream(wiring).await,
+        (None, Some(url)) => {
+            url.parse().map_err(|error: BadRoot| format!("the recording names its upstream so: {error}"))
+        }
         (None, None) => {
             Err("the recording does not say where it was sent; name a server with --upstream".to_owned())
         }
@@ -211,27 +214,25 @@ fn remaining(before: &Judged, now: &Judged, fail_on: FailOn) -> Vec<Remaining> {
 }
 
 fn is_known(before: &Judged, finding: &Finding) -> bool {
-    before.findings.iter().any(|known| known.rule == finding.rule && place(known) == place(finding))
-}
-
-/// A path with its indices as `[]`.
-fn place(finding: &Finding) -> String {
-    finding.path.chars().filter(|c| !c.is_ascii_digit()).collect()
+    before
+        .findings
+        .iter()
+        .any(|known| known.rule == finding.rule && place(&known.path) == place(&finding.path))
 }
 
 fn reason(judged: &Judged) -> String {
-    let verdict = super::rejudge::verdict_name(judged.verdict);
+    let verdict = judged.verdict.name();
     judged.reason.as_ref().map_or_else(|| verdict.to_owned(), |reason| format!("{verdict}: {reason}"))
 }
 
 fn print(id: &str, outcome: &Outcome, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    let id = escaped(id, MAX_REASON);
+    let id = plain::line(id, MAX_REASON);
     match outcome {
         Outcome::Fixed(0) => {
             writeln!(out, "fixed          {id}  nothing was wrong when recorded, nothing is now")
         }
         Outcome::Fixed(count) => writeln!(out, "fixed          {id}  none of {count} findings remains"),
-        Outcome::Cannot(why) => writeln!(out, "cannot         {id}  {}", escaped(why, MAX_REASON)),
+        Outcome::Cannot(why) => writeln!(out, "cannot         {id}  {}", plain::line(why, MAX_REASON)),
         Outcome::StillFailing(remaining) => {
             writeln!(out, "still failing  {id}")?;
             remaining.iter().try_for_each(|one| {
@@ -257,12 +258,11 @@ impl Outcome {
 // === impl Engine ===
 
 impl Engine {
-    async fn upstream(&mut self, wiring: &Wiring) -> Result<Upstream, String> {
+    async fn upstream(&mut self, wiring: &Wiring) -> Result<Root, String> {
         let running = match self.0.take() {
             Some(running) => running,
             None => (wiring.bundled)().await?,
         };
-        let running = self.0.insert(running);
-        Upstream::bundled(&running.url).map_err(|error| error.to_string())
+        Ok(self.0.insert(running).root.clone())
     }
 }

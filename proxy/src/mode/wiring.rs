@@ -8,16 +8,17 @@ use super::{
 };
 use crate::{
     cli::RejudgeArgs,
-    exchange::{Credentials, Limits, clock::Clock},
+    exchange::{Credentials, Limits, Root, clock::Clock},
     exit::Exit,
     plan::{Depth, Entry, Planned, entry::entries},
     request::{Mode, Request, case::read_cases, twin},
     rules::Profile,
     run::{
+        FailOn,
         judge::{Terms, judge},
         upstream::{Kind, find_out},
     },
-    serve::{Ask, FailOn, Judge, Key, Sender, TwinOf, Upstream},
+    serve::{Ask, Judge, Sender, TwinOf},
     settings::{Access, ReplaySettings, ServeSettings, Shadow},
 };
 use serde_json::{Map, Value};
@@ -29,13 +30,9 @@ const LIVE: &str = "live/request";
 /// Stands in front of a server.
 pub async fn serve(settings: ServeSettings) -> Exit {
     let terms = terms(&settings.access).await;
-    let upstream = match upstream(&settings.access) {
-        Ok(upstream) => upstream,
-        Err(exit) => return exit,
-    };
     let options = proxy::Options {
         listen: settings.listen,
-        upstream,
+        upstream: settings.access.root.clone(),
         twins: match settings.shadow {
             Shadow::Sent => proxy::Twins::Everywhere,
             Shadow::Off => proxy::Twins::BundledOnly,
@@ -43,7 +40,7 @@ pub async fn serve(settings: ServeSettings) -> Exit {
         report: settings.report,
         record: settings.record,
         head_timeout: settings.access.limits.total,
-        key: key(&settings.access.credentials),
+        credentials: settings.access.credentials.clone(),
         fail_on: FailOn::Error,
     };
     let wiring = wiring(&settings.access, terms);
@@ -58,15 +55,11 @@ pub async fn serve(settings: ServeSettings) -> Exit {
 
 /// Sends recordings again.
 pub async fn replay(settings: ReplaySettings) -> Exit {
-    let upstream = match upstream(&settings.access) {
-        Ok(upstream) => upstream,
-        Err(exit) => return exit,
-    };
     let options = replay::Options {
         names: settings.recordings,
         report: settings.report,
         recorded: PathBuf::from("cases/recorded"),
-        upstream,
+        upstream: settings.access.root.clone(),
         fail_on: FailOn::Error,
     };
     let wiring = wiring(&settings.access, of_profile(&Profile::OPENAI));
@@ -112,34 +105,20 @@ fn wiring(access: &Access, terms: Terms) -> proxy::Wiring {
         judge: judging(terms),
         twin: twins(),
         clock: Arc::new(move || clock.micros()),
-        connect: Arc::new(move |upstream| sender(upstream, &credentials, limits)),
+        connect: Arc::new(move |root| sender(root, &credentials, limits)),
         bundled: Arc::new(|| Box::pin(running())),
     }
-}
-
-fn upstream(access: &Access) -> Result<Option<Upstream>, Exit> {
-    let named = access.root.as_ref().map(|root| Upstream::parse(&root.to_string())).transpose();
-    named.map_err(|error| {
-        complain(error);
-        Exit::Usage
-    })
-}
-
-fn key(credentials: &Credentials) -> Option<Key> {
-    let value = credentials.headers().get("authorization")?.to_str().ok()?;
-    Some(Key(value.strip_prefix("Bearer ")?.to_owned()))
 }
 
 async fn running() -> Result<proxy::Running, String> {
     let engine =
         bundled::start(bundled::anywhere(), Plants::Allowed).await.map_err(|error| error.to_string())?;
-    Ok(proxy::Running { url: engine.root.to_string(), keep: Box::new(engine) })
+    Ok(proxy::Running { root: engine.root.clone(), keep: Box::new(engine) })
 }
 
-fn sender(upstream: &Upstream, credentials: &Credentials, limits: Limits) -> Result<Sender, String> {
-    let root = upstream.join("").parse().map_err(|error| format!("{error}"))?;
-    let sender =
-        crate::exchange::Sender::new(root, credentials.clone(), limits).map_err(|e| e.to_string())?;
+fn sender(root: &Root, credentials: &Credentials, limits: Limits) -> Result<Sender, String> {
+    let sender = crate::exchange::Sender::new(root.clone(), credentials.clone(), limits);
+    let sender = sender.map_err(|error| error.to_string())?;
     Ok(Arc::new(move |ask: Ask| {
         let sender = sender.with(&ask.credentials);
         let planned = Planned { mode: ask.mode, rounds: ask.rounds, request: ask.request };

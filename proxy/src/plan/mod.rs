@@ -61,7 +61,7 @@ pub struct Planned {
 }
 
 /// The header that asks for a schedule.
-const ROUNDS_HEADER: &str = "x-tfproxy-rounds";
+pub const ROUNDS_HEADER: &str = "x-tfproxy-rounds";
 
 /// The header that switches on a plant or a decoy.
 const PLANT_HEADER: &str = "x-tfproxy-plant";

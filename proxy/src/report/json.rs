@@ -3,10 +3,7 @@
 //! In: a [`Report`]. Out: the file, whole or not at all: it is written beside its place and then renamed. The wire types are for
 //! writing only; a reader that needs them declares its own, so that a renamed field is noticed.
 
-use super::{
-    Report,
-    model::{Totals, expected_name, mode_name, severity_name, verdict_name},
-};
+use super::{Report, model::Totals};
 use crate::{
     finding::{Fault, Finding},
     run::{Judged, Sent},
@@ -194,9 +191,9 @@ impl<'a> CaseJson<'a> {
         Self {
             id: &entry.id,
             dialect: entry.dialect.name(),
-            verdict: verdict_name(entry.verdict),
+            verdict: entry.verdict.name(),
             reason: entry.reason.as_deref(),
-            expected: expected_name(entry.expected),
+            expected: entry.expected.name(),
             exchanges: entry.exchanges.iter().map(ExchangeJson::of).collect(),
             reply: &entry.reply,
             findings: entry.findings.iter().map(FindingJson::of).collect(),
@@ -209,7 +206,7 @@ impl<'a> CaseJson<'a> {
 impl<'a> ExchangeJson<'a> {
     fn of(sent: &'a Sent) -> Self {
         Self {
-            mode: mode_name(sent.mode),
+            mode: sent.mode.name(),
             rounds: &sent.rounds,
             status: sent.status,
             seconds: seconds(sent.seconds),
@@ -224,7 +221,7 @@ impl<'a> FindingJson<'a> {
     fn of(finding: &'a Finding) -> Self {
         Self {
             rule: &finding.rule,
-            severity: severity_name(finding.severity),
+            severity: finding.severity.name(),
             rounds: &finding.rounds,
             path: &finding.path,
             whole: finding.whole.as_deref(),

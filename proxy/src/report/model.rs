@@ -3,7 +3,6 @@
 //! In: run events and the known failures. Out: [`Report`] with totals, faults, stale entries, and what was not exercised.
 
 use crate::{
-    compare::Expected,
     finding::{
         Fault, Finding, Known,
         coverage::{Condition, Coverage},
@@ -279,39 +278,4 @@ impl Totals {
             Severity::Info => &mut self.info_findings,
         }
     }
-}
-
-/// A verdict's name in reports.
-pub const fn verdict_name(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Fail => "fail",
-        Verdict::Suspect => "suspect",
-        Verdict::Unstable => "unstable",
-        Verdict::Inconclusive => "inconclusive",
-        Verdict::Skipped => "skipped",
-        Verdict::Error => "error",
-    }
-}
-
-/// A severity's name in reports.
-pub const fn severity_name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warn => "warn",
-        Severity::Info => "info",
-    }
-}
-
-/// A mode's name in reports.
-pub const fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Whole => "whole",
-        Mode::Stream => "stream",
-    }
-}
-
-/// How an entry stands to the right answer, by name.
-pub const fn expected_name(expected: Expected) -> &'static str {
-    expected.name()
 }

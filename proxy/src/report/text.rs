@@ -1,16 +1,12 @@
 //! The report on a terminal: who was asked, what proves it, the verdict, at most five faults, and what was not looked at.
 //!
 //! In: a [`Report`] and how to print it. Out: lines of plain text; whatever a server or model said goes through
-//! [`plain::line`], so that no escape sequence of theirs reaches the terminal.
+//! [`plain::line`](crate::finding::plain::line), so that no escape sequence of theirs reaches the terminal.
 
-use super::{
-    Report, failed_folder,
-    model::{severity_name, verdict_name},
-    plain,
-};
+use super::Report;
 use crate::{
     compare::show,
-    finding::{Fault, Finding, coverage::Condition},
+    finding::{Fault, Finding, coverage::Condition, plain},
     request::Mode,
     run::{Judged, Sent, Verdict},
 };
@@ -39,6 +35,8 @@ pub struct Printing<'a> {
     pub show: Option<Show>,
     /// The report's folder, as the user wrote it.
     pub folder: &'a str,
+    /// The name of an entry's folder below `failed/` in it.
+    pub folder_of: fn(&str) -> String,
     /// Files in it.
     pub files: &'a [&'a str],
     /// The exit code that follows.
@@ -240,7 +238,7 @@ fn print_fault(
     printing: &Printing<'_>,
 ) -> io::Result<()> {
     let shape = plain::line(&fault.shape, SAID_MAX);
-    let head = format!("{number} {} {}  {shape}", severity_name(fault.severity), fault.rule);
+    let head = format!("{number} {} {}  {shape}", fault.severity.name(), fault.rule);
     writeln!(out, "{head:<RIGHT$}{}", count(fault.cases.len(), "case"))?;
     let entry = report.entries.iter().find(|e| e.id == fault.smallest);
     field(out, "when", &fault.when)?;
@@ -256,7 +254,7 @@ fn print_fault(
     if !fault.example.repeat.is_empty() {
         field(out, "repeat", &plain::line(&fault.example.repeat, 2 * SAID_MAX))?;
     }
-    field(out, "bytes", &bytes(fault, printing.folder))
+    field(out, "bytes", &bytes(fault, printing))
 }
 
 fn field(out: &mut dyn Write, name: &str, value: &str) -> io::Result<()> {
@@ -309,8 +307,12 @@ fn side(path: &str, said: &str, sent: Option<&Sent>) -> String {
 }
 
 /// Where the bytes lie, and which of them show it.
-fn bytes(fault: &Fault, folder: &str) -> String {
-    let at = format!("{}/failed/{}/", folder.trim_end_matches('/'), failed_folder(&fault.smallest));
+fn bytes(fault: &Fault, printing: &Printing<'_>) -> String {
+    let at = format!(
+        "{}/failed/{}/",
+        printing.folder.trim_end_matches('/'),
+        (printing.folder_of)(&fault.smallest)
+    );
     let finding = &fault.example;
     let event = finding.event.map(|event| format!("event {event}"));
     let span = finding.span.map(|span| format!("bytes {}..{}", span.start, span.end));
@@ -338,12 +340,8 @@ fn detail(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     let because =
         finding.because_of.as_ref().map(|cause| format!("  because of {cause}")).unwrap_or_default();
     let rounds = if finding.rounds.is_empty() { "whole".to_owned() } else { finding.rounds.join(" ") };
-    let head = format!(
-        "{} {}  {}  rounds {rounds}{because}",
-        severity_name(finding.severity),
-        finding.rule,
-        finding.path
-    );
+    let head =
+        format!("{} {}  {}  rounds {rounds}{because}", finding.severity.name(), finding.rule, finding.path);
     field(out, "finding", &plain::line(&head, 2 * SAID_MAX))?;
     let said = finding.diff.as_ref().or(finding.stream.as_ref());
     said.map_or(Ok(()), |said| field(out, "", &plain::line(said, show::VALUE_MAX)))
@@ -354,7 +352,7 @@ fn entries<'a>(out: &mut dyn Write, entries: impl Iterator<Item = &'a Judged>) -
         let reason = match (entry.reason.as_deref(), entry.findings.first()) {
             (Some(reason), _) => reason.to_owned(),
             (None, Some(finding)) => format!("{} {}", finding.rule, finding.path),
-            (None, None) => verdict_name(entry.verdict).to_owned(),
+            (None, None) => entry.verdict.name().to_owned(),
         };
         writeln!(out, "  {}  {}", plain::line(&entry.id, SAID_MAX), plain::line(&reason, 2 * SAID_MAX))?;
     }

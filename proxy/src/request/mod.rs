@@ -63,6 +63,18 @@ pub struct Asked {
     pub model: String,
 }
 
+// === impl Mode ===
+
+impl Mode {
+    /// As reports write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Stream => "stream",
+        }
+    }
+}
+
 // === impl Request ===
 
 impl Request {

@@ -12,6 +12,7 @@ pub static RULES: &[Rule] = &[
     LONE_SURROGATE,
     RAW_LINE_SEPARATOR,
     TOO_DEEP,
+    LIST_SIZE,
 ];
 
 const DATA_NOT_JSON: Rule = Rule {
@@ -89,6 +90,17 @@ const TOO_DEEP: Rule = Rule {
     source: "RFC 8259 lets readers set one",
     check: anomaly!(AnomalyKind::TooDeep => "nesting over the cap"),
     good: &[Example::stream("data: {\"a\":[[[1]]]}\n\n")],
+    // Its size depends on the cap: shown by an anomaly in the unit tests.
+    bad: &[],
+};
+
+const LIST_SIZE: Rule = Rule {
+    id: "sse/json-list-size",
+    severity: Severity::Info,
+    sentence: "A list in a document is read to its end; of one that would take too much memory only the start is judged.",
+    source: "own reasoning: logprobs with many alternatives grow large",
+    check: anomaly!(AnomalyKind::ShortenedList => "a list of which only the first items are judged"),
+    good: &[Example::stream("data: {\"a\":[1,2,3]}\n\n")],
     // Its size depends on the cap: shown by an anomaly in the unit tests.
     bad: &[],
 };

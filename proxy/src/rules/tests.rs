@@ -33,6 +33,7 @@ const BY_ANOMALY: &[(AnomalyKind, &str)] = &[
     (AnomalyKind::LoneSurrogate, "sse/json-lone-surrogate"),
     (AnomalyKind::RawLineSeparator, "sse/json-raw-line-separator"),
     (AnomalyKind::TooDeep, "sse/json-too-deep"),
+    (AnomalyKind::ShortenedList, "sse/json-list-size"),
     (AnomalyKind::InexactDone, "openai-chat/done-exact"),
 ];
 
@@ -115,7 +116,7 @@ fn examples_of_rules_that_need_no_anomaly() {
 #[test]
 fn every_rule_has_examples_of_both_kinds() {
     for rule in catalogue::all() {
-        let shown_here = ["sse/event-size", "sse/json-too-deep"].contains(&rule.id);
+        let shown_here = ["sse/event-size", "sse/json-too-deep", "sse/json-list-size"].contains(&rule.id);
         assert!(!rule.good.is_empty() && (shown_here || !rule.bad.is_empty()), "{}", rule.id);
     }
 }

@@ -116,7 +116,7 @@ fn breaches(reading: &Reading<'_>) -> Of<Breach> {
 /// Where an event lies in its body and when it came.
 fn locate(readings: &[Reading<'_>], mode: Mode, rounds: &str, event: usize) -> Option<(Span, u64)> {
     let reading = readings.iter().find(|r| r.exchange.mode == mode && r.exchange.rounds_name() == rounds)?;
-    reading.decoded.events.get(event).map(|event| (event.span, event.arrived))
+    reading.events.get(event).copied()
 }
 
 fn evidence(
@@ -164,7 +164,7 @@ fn sent(reading: &Reading<'_>) -> Sent {
         status: exchange.status().unwrap_or_default(),
         #[expect(clippy::cast_precision_loss, reason = "microseconds of a run fit a double")]
         seconds: exchange.took.end as f64 / 1e6,
-        events: reading.decoded.events.len(),
+        events: reading.events.len(),
         finish: reading.reply.finish_reason().map(ToOwned::to_owned),
         tokens: reading.tokens(),
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 pub mod answer;
 pub mod ask;
+mod counts;
 pub mod event;
 pub mod judge;
 pub mod pairs;
@@ -21,6 +22,7 @@ pub mod verdict;
 pub mod workers;
 
 pub use crate::compare::Expected;
+pub use counts::{FailOn, fails};
 
 /// What became of one entry (case x dialect, derived variants included).
 #[derive(Debug, Clone, PartialEq)]
@@ -93,4 +95,21 @@ pub enum Verdict {
     Skipped,
     /// No usable answer.
     Error,
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    /// As reports write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Suspect => "suspect",
+            Self::Unstable => "unstable",
+            Self::Inconclusive => "inconclusive",
+            Self::Skipped => "skipped",
+            Self::Error => "error",
+        }
+    }
 }

@@ -1,8 +1,9 @@
 //! The same bytes read again: in other slices, and by another reader. A reading that depends on either is a finding.
 
 use crate::{
-    decode::{Cut, Decoded, Framing, recut, same_events, whatwg},
+    decode::{AnomalyKind, Cut, Decoded, Framing, first_difference, recut, whatwg},
     exchange::{End, Exchange},
+    fold::{Lens, fold},
     request::select::stable_hash,
     rules::{Breach, Profile, catalogue},
 };
@@ -17,20 +18,32 @@ pub fn check(exchange: &Exchange, decoded: &Decoded, profile: &Profile) -> Vec<B
         return Vec::new();
     }
     let body = exchange.body();
-    let recut = other_slices(&body, decoded).map(|found| ("sse/recut", found));
+    let recut = other_slices(exchange, &body, decoded).map(|found| ("sse/recut", found));
     let second = other_reader(&body, decoded).map(|found| ("sse/second-reading", found));
     recut.into_iter().chain(second).filter_map(|(rule, found)| breach(rule, found, profile)).collect()
 }
 
-fn other_slices(body: &[u8], decoded: &Decoded) -> Option<String> {
+/// Equal events make an equal reply, so only where they differ the reply is folded again.
+fn other_slices(exchange: &Exchange, body: &[u8], decoded: &Decoded) -> Option<String> {
     let random = Cut::Random(stable_hash(body.get(..body.len().min(256)).unwrap_or_default()));
     let cuts = [Cut::Every(1), Cut::Every(7), random];
     let cuts = if body.len() > MAX_FINE { &cuts[2..] } else { &cuts[..] };
-    let differs = cuts.iter().find(|cut| !same_events(decoded, &recut(body, **cut)));
-    differs.map(|cut| format!("other events when cut {cut:?}"))
+    cuts.iter().find_map(|&cut| {
+        let at = first_difference(body, cut, decoded)?;
+        let folded =
+            |decoded: &Decoded| fold(exchange.request.dialect, exchange.status(), decoded, &Lens::STRICT);
+        let reply =
+            if folded(&recut(body, cut)) == folded(decoded) { "the same reply" } else { "another reply" };
+        Some(format!("another event {at} and {reply} when cut {cut:?}"))
+    })
 }
 
 fn other_reader(body: &[u8], decoded: &Decoded) -> Option<String> {
+    let is_capped =
+        |kind: &AnomalyKind| matches!(kind, AnomalyKind::TooManyEvents | AnomalyKind::OversizeEvent);
+    if decoded.anomalies.iter().any(|a| is_capped(&a.kind)) {
+        return None;
+    }
     match whatwg::second_reading(body) {
         Ok(second) => whatwg::disagreement(decoded, &second),
         Err(failed @ (whatwg::NotAsked::Panicked | whatwg::NotAsked::Failed(_))) => Some(failed.to_string()),
@@ -43,4 +56,35 @@ fn other_reader(body: &[u8], decoded: &Decoded) -> Option<String> {
 pub fn breach(rule: &'static str, found: String, profile: &Profile) -> Option<Breach> {
     let severity = profile.severity(rule, catalogue::describe(rule)?.severity)?;
     Some(Breach { rule, severity, path: String::new(), found, event: None, span: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::{Payload, tests::exchange};
+
+    #[test]
+    fn another_reading_is_told_with_what_it_does_to_the_reply() {
+        let exchange = exchange(
+            "text/event-stream",
+            &[b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n"],
+        );
+        let decoded = crate::decode::decode(&exchange);
+        let said = |decoded: &Decoded| -> Vec<String> {
+            check(&exchange, decoded, &Profile::OPENAI)
+                .into_iter()
+                .map(|b| format!("{}: {}", b.rule, b.found))
+                .collect()
+        };
+        assert_eq!(said(&decoded), [""; 0]);
+        let mut other = decoded.clone();
+        other.events[0].payload = Payload::Other;
+        other.events[0].data.clear();
+        let told = said(&other);
+        assert_eq!(told[0], "sse/recut: another event 0 and another reply when cut Every(1)");
+        assert!(told[1].starts_with("sse/second-reading: event 0 reads differently"), "{told:?}");
+        other = decoded;
+        other.events[1].span.end += 1;
+        assert_eq!(said(&other), ["sse/recut: another event 1 and the same reply when cut Every(1)"]);
+    }
 }

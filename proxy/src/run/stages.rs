@@ -4,7 +4,7 @@
 
 use super::{ask::is_busy, reread, verdict::Outcome};
 use crate::{
-    decode::{Decoded, Framing, decode},
+    decode::{Decoded, Framing, Span, decode},
     exchange::{End, Exchange, Head},
     fold::{Lens, Reply, fold},
     request::{Asked, Mode, case::Expect},
@@ -18,8 +18,9 @@ pub struct Reading<'a> {
     pub exchange: &'a Exchange,
     /// What its request asked for.
     pub asked: Asked,
-    /// Its events.
-    pub decoded: Decoded,
+    /// Where each of its events lies, and when it came. What they hold is read again where it is needed, so that the
+    /// replies of an entry do not all lie in memory as JSON values.
+    pub events: Vec<(Span, u64)>,
     /// The reply they make.
     pub reply: Reply,
     /// The rules it breaks.
@@ -43,7 +44,8 @@ impl<'a> Reading<'a> {
             transport_rule(&exchange.end).and_then(|rule| reread::breach(rule, transport(exchange), profile)),
         );
         let outcome = outcome(exchange, &decoded, &reply);
-        Self { exchange, asked, decoded, reply, breaches, outcome }
+        let events = decoded.events.iter().map(|event| (event.span, event.arrived)).collect();
+        Self { exchange, asked, events, reply, breaches, outcome }
     }
 
     /// Whether it was answered, be it with an error.
@@ -100,6 +102,9 @@ fn transport(exchange: &Exchange) -> String {
     let after = exchange.slices.iter().map(|s| s.bytes.len()).sum::<usize>();
     match &exchange.end {
         End::Refused(why) => format!("no connection: {why}"),
+        End::TimedOut if exchange.trickled() => {
+            format!("does not end: {after} bytes in {} s, and still coming", exchange.took.end / 1_000_000)
+        }
         End::TimedOut => format!("hangs: nothing more came after {after} bytes"),
         End::Cut(why) => format!("cut off after {after} bytes: {why}"),
         End::TooLarge => format!("longer than {} MiB", crate::exchange::send::MAX_BODY >> 20),

@@ -2,7 +2,6 @@
 //! client's path.
 
 use super::{
-    fails,
     line::{Remark, Said, line},
     shadow::{self, Twins},
     state::Busy,
@@ -11,7 +10,7 @@ use super::{
 use crate::{
     exchange::{End, Exchange, Head},
     request::{Mode, Request},
-    run::Judged,
+    run::{Judged, fails},
     store::{self, Recording, folder_name, live::Order},
 };
 use std::sync::atomic::Ordering::Relaxed;
@@ -110,7 +109,7 @@ fn together(exchange: Exchange, twins: Twins) -> Vec<Exchange> {
 }
 
 fn recording(seen: &Seen, request: Request, exchanges: Vec<Exchange>) -> Recording {
-    let upstream = Some(seen.state.settings.upstream.name().to_owned());
+    let upstream = Some(seen.state.settings.upstream.to_string());
     Recording { id: String::new(), upstream, request, exchanges, case: None }
 }
 

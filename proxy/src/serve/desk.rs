@@ -1,12 +1,10 @@
-//! What serving and replaying need from elsewhere: judging, sending, twins, time. And what counts as failing.
+//! What serving and replaying need from elsewhere: judging, sending, twins, time.
 
 use crate::{
     exchange::Exchange,
-    finding::Finding,
     plan::Rounds,
     request::{Mode, Request},
-    rules::Severity,
-    run::{Judged, Verdict},
+    run::Judged,
 };
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -48,33 +46,6 @@ pub struct Desk {
     pub twin: TwinOf,
     /// Tells the time.
     pub clock: Clock,
-}
-
-/// From where on a finding counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FailOn {
-    /// Errors.
-    #[default]
-    Error,
-    /// Warnings too.
-    Warn,
-    /// Warnings, and differences without proof.
-    Suspect,
-}
-
-/// Whether what was judged counts as failing. A difference without proof of equal tokens counts only where asked.
-pub fn fails(judged: &Judged, fail_on: FailOn) -> bool {
-    let least = if fail_on == FailOn::Error { Severity::Error } else { Severity::Warn };
-    match judged.verdict {
-        Verdict::Suspect | Verdict::Unstable if fail_on == FailOn::Suspect => true,
-        verdict => judged.findings.iter().any(|f| f.severity >= least && is_proven(verdict, f)),
-    }
-}
-
-/// Without proof of equal tokens a difference blames nobody; a broken rule needs no proof.
-fn is_proven(verdict: Verdict, finding: &Finding) -> bool {
-    let is_difference = finding.rule.starts_with("parity/");
-    !(is_difference && matches!(verdict, Verdict::Suspect | Verdict::Unstable))
 }
 
 impl fmt::Debug for Desk {

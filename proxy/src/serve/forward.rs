@@ -4,19 +4,22 @@
 //! that names the upstream.
 
 use super::{
-    Key, Upstream, headers,
+    headers,
     state::State,
     status,
     tap::{BoxError, Download, Upload},
-    witness::{Arrival, Witness, because, breaks_http},
+    witness::{Arrival, Witness},
 };
-use crate::exchange::{End, Head};
+use crate::{
+    exchange::{End, Head, Root},
+    request::Dialect,
+};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use hyper::{
     Method, Request, Response, StatusCode, Uri,
     body::{Body, Incoming},
-    header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
+    header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue},
 };
 use serde_json::json;
 use std::{convert::Infallible, sync::Arc, sync::atomic::Ordering::Relaxed};
@@ -46,15 +49,16 @@ pub(super) async fn answer(
 async fn forward(state: &Arc<State>, request: Request<Incoming>) -> Response<Outgoing> {
     let (parts, body) = request.into_parts();
     let path = path_of(&parts.uri);
-    let dialect = Upstream::dialect(&path).filter(|_| parts.method == Method::POST);
+    let dialect = Dialect::from_path(&path).filter(|_| parts.method == Method::POST);
     let mut sent = headers::to_upstream(&parts.headers);
     if dialect.is_some() {
         sent.remove(ACCEPT_ENCODING); // what is compressed cannot be judged
     }
-    authorize(&mut sent, state.settings.key.as_ref());
+    // What is ours to add is not the client's to keep.
     let (kept, credentials) = headers::kept_and_secret(&sent);
+    state.settings.credentials.fill(&mut sent);
     let method = parts.method.to_string();
-    let url = state.settings.upstream.join(&path);
+    let url = state.settings.upstream.at(&path);
     let mut witness = Witness::begin(state, Arrival { method, path, dialect, headers: kept, credentials });
     let mut onward = state.client.request(parts.method, url).headers(sent);
     if body.is_end_stream() {
@@ -71,17 +75,6 @@ async fn forward(state: &Arc<State>, request: Request<Incoming>) -> Response<Out
 /// The path with its query, also where a client sends a whole URL as to a proxy.
 fn path_of(uri: &Uri) -> String {
     uri.path_and_query().map_or("/", |path| path.as_str()).to_owned()
-}
-
-fn authorize(headers: &mut HeaderMap, key: Option<&Key>) {
-    if headers.contains_key(AUTHORIZATION) {
-        return;
-    }
-    let bearer = key.and_then(|Key(key)| HeaderValue::from_str(&format!("Bearer {key}")).ok());
-    if let Some(mut bearer) = bearer {
-        bearer.set_sensitive(true);
-        headers.insert(AUTHORIZATION, bearer);
-    }
 }
 
 async fn head(state: &State, request: reqwest::RequestBuilder) -> Result<reqwest::Response, NoAnswer> {
@@ -121,17 +114,17 @@ fn json_response(status: StatusCode, value: &serde_json::Value) -> Response<Outg
 // === impl NoAnswer ===
 
 impl NoAnswer {
-    fn of(upstream: &Upstream, error: &reqwest::Error) -> Self {
-        let why = because(error);
-        let (code, message) = if error.is_connect() {
-            ("upstream_unreachable", format!("tfproxy: cannot reach the upstream {upstream}: {why}"))
-        } else {
-            ("upstream_broken", format!("tfproxy: the upstream {upstream} gave no answer: {why}"))
+    fn of(upstream: &Root, error: &reqwest::Error) -> Self {
+        let end = End::before_head(error);
+        let why = match &end {
+            End::Refused(why) | End::Malformed(why) | End::Cut(why) => why,
+            _ => "nothing came in time",
         };
-        let end = match error {
-            error if error.is_connect() => End::Refused(why),
-            error if breaks_http(error) => End::Malformed(why),
-            _ => End::Cut(why),
+        let (code, message) = match end {
+            End::Refused(_) => {
+                ("upstream_unreachable", format!("tfproxy: cannot reach the upstream {upstream}: {why}"))
+            }
+            _ => ("upstream_broken", format!("tfproxy: the upstream {upstream} gave no answer: {why}")),
         };
         Self { status: StatusCode::BAD_GATEWAY, code, message, end }
     }

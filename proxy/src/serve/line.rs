@@ -6,7 +6,7 @@
 use crate::{
     decode::{self, Payload},
     exchange::{End, Exchange},
-    finding::Finding,
+    finding::{Finding, plain},
     fold::{self, Lens, Reply},
     request::Mode,
     rules::Severity,
@@ -84,31 +84,8 @@ pub fn line(method: &str, path: &str, said: &Said, remark: Option<Remark>) -> St
 }
 
 /// Text from outside, fit for a line: escaped and cut.
-pub fn shown(text: &str) -> String {
-    escaped(text, MAX_SHOWN)
-}
-
-/// Text from outside, escaped and cut after that many characters.
-pub fn escaped(text: &str, most: usize) -> String {
-    let mut shown = String::new();
-    for (count, character) in text.chars().enumerate() {
-        if count == most {
-            shown.push_str("...");
-            break;
-        }
-        if is_unprintable(character) {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}
-
-/// Control characters, and those that turn the direction of text or hide in it.
-fn is_unprintable(character: char) -> bool {
-    let is_invisible = matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    character.is_control() || is_invisible
+fn shown(text: &str) -> String {
+    plain::line(text, MAX_SHOWN)
 }
 
 // === impl Said ===

@@ -4,7 +4,11 @@
 //! In: a listener, [`Settings`], a [`Desk`] (how to judge, how to send twins, what time it is). Out: a [`Server`].
 //! Nothing of ours stands on the client's path but a copy into memory: judging, twins and disks come after.
 
-use std::{fmt, io, io::Write, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use crate::{
+    exchange::{Credentials, Root},
+    run::FailOn,
+};
+use std::{io, io::Write, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 mod after;
@@ -17,12 +21,10 @@ mod shadow;
 mod state;
 mod status;
 mod tap;
-pub mod upstream;
 mod witness;
 
-pub use desk::{Ask, Clock, Desk, FailOn, Judge, Sender, TwinOf, fails};
+pub use desk::{Ask, Clock, Desk, Judge, Sender, TwinOf};
 pub use shadow::Shadow;
-pub use upstream::{BadUpstream, Upstream};
 
 use state::State;
 
@@ -48,7 +50,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Settings {
     /// Where requests go.
-    pub upstream: Upstream,
+    pub upstream: Root,
     /// Which twins are sent.
     pub shadow: Shadow,
     /// The folder that failing exchanges are kept in.
@@ -57,15 +59,11 @@ pub struct Settings {
     pub record: Option<PathBuf>,
     /// How long the head of an answer may take.
     pub head_timeout: Duration,
-    /// Sent as a bearer token where the client sends no `authorization`.
-    pub key: Option<Key>,
+    /// Headers sent where the client sends none of that name; the caller has checked that they may go there.
+    pub credentials: Credentials,
     /// What makes an exchange a failing one.
     pub fail_on: FailOn,
 }
-
-/// A credential. It has no way to be printed.
-#[derive(Clone)]
-pub struct Key(pub String);
 
 /// A proxy at work.
 #[derive(Debug)]
@@ -127,13 +125,5 @@ impl Server {
         let _ = self.stop.send(());
         let _ = self.listening.await;
         let _ = tokio::time::timeout(STOP_TIMEOUT, self.state.pending.idle()).await;
-    }
-}
-
-// === impl Key ===
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(..)")
     }
 }

@@ -8,13 +8,10 @@ use super::{
 };
 use crate::{
     exchange::{End, Exchange},
-    plan::Rounds,
+    plan::{ROUNDS_HEADER, Rounds},
     request::{Mode, Request},
 };
 use std::sync::{Arc, atomic::Ordering::Relaxed};
-
-/// The header that asks the bundled engine for a schedule.
-pub(super) const ROUNDS: &str = "x-tfproxy-rounds";
 
 /// So many exchanges may have their twins under way or waiting; those of further ones are not sent.
 const MAX_WAITING: usize = 256;
@@ -99,8 +96,8 @@ fn asked(shadow: Shadow, mode: Mode) -> Vec<(Mode, Option<Rounds>)> {
 }
 
 fn with_rounds(mut request: Request, rounds: Option<Rounds>) -> Request {
-    request.headers.retain(|(name, _)| name != ROUNDS);
-    request.headers.extend(rounds.map(|rounds| (ROUNDS.to_owned(), rounds.to_string())));
+    request.headers.retain(|(name, _)| name != ROUNDS_HEADER);
+    request.headers.extend(rounds.map(|rounds| (ROUNDS_HEADER.to_owned(), rounds.to_string())));
     request
 }
 

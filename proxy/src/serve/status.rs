@@ -1,7 +1,6 @@
 //! The counters behind `GET /tfproxy/status`, the only path that is not forwarded.
 
-use super::Upstream;
-use crate::{finding::Finding, rules::Severity};
+use crate::{exchange::Root, finding::Finding, rules::Severity};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -71,12 +70,12 @@ impl Status {
     }
 
     /// All of it as JSON.
-    pub fn value(&self, upstream: &Upstream) -> Value {
+    pub fn value(&self, upstream: &Root) -> Value {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let [error, warn, info] = self.findings.each_ref().map(|count| count.load(Relaxed));
         json!({
             "schema": "tfproxy.status/1",
-            "upstream": upstream.name(),
+            "upstream": upstream.to_string(),
             "exchanges": self.forwarded.load(Relaxed),
             "judged": self.judged.load(Relaxed),
             "cancelled": self.cancelled.load(Relaxed),

@@ -4,15 +4,12 @@
 use super::{MAX_RECORDED_RESPONSE, MAX_RECORDED_TOGETHER, after, state::State, tap};
 use crate::{
     exchange::{End, Exchange, Head, Slice, Took},
-    plan::Rounds,
+    plan::{ROUNDS_HEADER, Rounds},
     request::{Dialect, Mode, Request},
     store::{live, live::Order, short_hash},
 };
 use bytes::{Bytes, BytesMut};
-use std::{
-    error::Error,
-    sync::{Arc, atomic::Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 /// Someone who watches one exchange.
 pub(super) struct Witness {
@@ -105,8 +102,7 @@ impl Witness {
 
     /// The answer broke off.
     pub fn broke_off(&mut self, error: &reqwest::Error) {
-        let why = because(error);
-        self.with(|seen| seen.end = if breaks_http(error) { End::Malformed(why) } else { End::Cut(why) });
+        self.with(|seen| seen.end = End::in_body(error));
     }
 
     /// No answer came.
@@ -150,7 +146,7 @@ impl Seen {
     fn record(&mut self, request: Request, head: &Head) {
         let Some(id) = self.claim(&request) else { return };
         let (number, mode) = (self.number, mode_of(&request));
-        let upstream = Some(self.state.settings.upstream.name().to_owned());
+        let upstream = Some(self.state.settings.upstream.to_string());
         self.id = Some(id.clone());
         self.state.record(|| Order::Open { number, id, upstream, request, mode });
         self.state.record(|| Order::Head(number, head.clone()));
@@ -240,38 +236,6 @@ pub(super) fn mode_of(request: &Request) -> Mode {
 }
 
 fn rounds_of(request: &Request) -> Option<Rounds> {
-    let header = request.headers.iter().find(|(name, _)| name == super::shadow::ROUNDS)?;
+    let header = request.headers.iter().find(|(name, _)| name == ROUNDS_HEADER)?;
     header.1.parse().ok()
-}
-
-/// An error and its causes in one line, without the URL, which may hold a key.
-pub(super) fn because(error: &reqwest::Error) -> String {
-    let mut text = String::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    if text.is_empty() { "the connection failed".to_owned() } else { text }
-}
-
-/// Whether the bytes that came are no HTTP, as against bytes that did not come.
-pub(super) fn breaks_http(error: &(dyn Error + 'static)) -> bool {
-    let mut next = Some(error);
-    while let Some(cause) = next {
-        if cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse)
-            || cause.downcast_ref::<std::io::Error>().is_some_and(is_bad_chunk)
-        {
-            return true;
-        }
-        next = cause.source();
-    }
-    false
-}
-
-fn is_bad_chunk(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::InvalidInput | std::io::ErrorKind::InvalidData)
 }

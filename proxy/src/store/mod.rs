@@ -24,7 +24,7 @@ pub mod write;
 
 pub use live::Live;
 pub use name::{folder_name, short_hash};
-pub use read::read;
+pub use read::{is_recording, read};
 pub use write::write;
 
 /// The version of the folder's format.

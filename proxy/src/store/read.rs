@@ -16,6 +16,11 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::{fs, io, path::Path};
 
+/// Whether a recording lies in `folder`, complete.
+pub fn is_recording(folder: &Path) -> bool {
+    folder.join(INDEX).is_file()
+}
+
 /// Reads the recording in `folder`.
 pub fn read(folder: &Path) -> Result<Recording, StoreError> {
     let file = folder.join(REQUEST);

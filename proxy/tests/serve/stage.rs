@@ -10,12 +10,12 @@ use std::{
 };
 use tempfile::TempDir;
 use tfproxy::{
-    exchange::{End, Exchange, Head, Slice, Took},
+    exchange::{Credentials, End, Exchange, Head, Slice, Took},
     finding::Finding,
     request::{Mode, Request},
     rules::Severity,
-    run::{Expected, Judged, Verdict},
-    serve::{Ask, Desk, FailOn, Server, Settings, Shadow, Upstream, serve},
+    run::{Expected, FailOn, Judged, Verdict},
+    serve::{Ask, Desk, Server, Settings, Shadow, serve},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -199,12 +199,12 @@ pub async fn proxy(upstream: &str, shadow: Shadow, record: Record) -> Proxy {
     let folder = tempfile::tempdir().unwrap();
     let (lines, judged, asks) = (Lines::default(), Arc::default(), Arc::default());
     let settings = Settings {
-        upstream: Upstream::parse(upstream).unwrap(),
+        upstream: upstream.parse().unwrap(),
         shadow,
         failed: folder.path().join("failed"),
         record: (record == Record::Everything).then(|| folder.path().join("recorded")),
         head_timeout: Duration::from_secs(2),
-        key: None,
+        credentials: Credentials::default(),
         fail_on: FailOn::Error,
     };
     start(settings, folder, lines, judged, asks).await

@@ -7,6 +7,7 @@
 use super::{Anomaly, AnomalyKind, Span, tally::Tally};
 use serde_json::Value;
 
+mod memory;
 mod reader;
 mod string;
 pub mod surrogate;
@@ -14,8 +15,15 @@ pub mod surrogate;
 /// The deepest nesting that is read; the same as serde_json's.
 pub const MAX_DEPTH: usize = 128;
 
-/// The most values in one document: each costs about a hundred bytes of memory, whatever its text is.
-pub const MAX_VALUES: usize = 1 << 19;
+/// The most memory that one document may take once read, as estimated; more is refused.
+pub const MAX_MEMORY: usize = 80 << 20;
+
+/// The memory from which on long lists keep no further items, so that a reply is read to its end whatever its lists
+/// take: some 2,500 tokens with twenty alternatives each.
+pub const MAX_LISTS: usize = 64 << 20;
+
+/// The items that a list may keep in any case.
+const ALWAYS_KEPT: usize = 64;
 
 /// A document, read.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -38,8 +46,8 @@ pub(super) struct Origin {
 enum Stop {
     #[error("nested deeper than {MAX_DEPTH} levels")]
     TooDeep(usize),
-    #[error("more than {MAX_VALUES} values")]
-    TooMany(usize),
+    #[error("more than {MAX_MEMORY} bytes of memory")]
+    TooLarge(usize),
     #[error("expected {1} at byte {0}")]
     Expected(usize, &'static str),
 }
@@ -51,15 +59,15 @@ pub fn read(bytes: &[u8]) -> Reading {
     Reading { value, anomalies: tally.finish(&[]) }
 }
 
-/// Reads one document that stands at `origin`; also tells how many values it holds.
+/// Reads one document that stands at `origin`; also tells how much memory it takes, as estimated.
 pub(super) fn read_at(bytes: &[u8], origin: &Origin, tally: &mut Tally) -> Option<(Value, usize)> {
     let mut reader = reader::Reader::new(bytes, origin, tally);
     match reader.document() {
         Ok(value) => {
-            let (end, values) = (reader.at, reader.values);
+            let (end, memory) = (reader.at, reader.memory.taken());
             note_rest(bytes, end, origin, tally);
             note_line_separators(bytes, origin, tally);
-            Some((value, values))
+            Some((value, memory))
         }
         Err(stop) => {
             note_stop(stop, bytes.len(), origin, tally);
@@ -71,7 +79,7 @@ pub(super) fn read_at(bytes: &[u8], origin: &Origin, tally: &mut Tally) -> Optio
 fn note_stop(stop: Stop, len: usize, origin: &Origin, tally: &mut Tally) {
     let (at, kind) = match stop {
         Stop::TooDeep(at) => (at, AnomalyKind::TooDeep),
-        Stop::TooMany(at) => (at, AnomalyKind::OversizeEvent),
+        Stop::TooLarge(at) => (at, AnomalyKind::OversizeEvent),
         Stop::Expected(at, _) => (at, AnomalyKind::NotJson(stop.to_string())),
     };
     // Text that just ends is wrong as a whole, and an empty place would lie in no event.

@@ -1,8 +1,11 @@
 //! The recursive part of the JSON reader; recursion is bounded by [`MAX_DEPTH`].
 
-use super::{MAX_DEPTH, MAX_VALUES, Origin, Stop};
+use super::{ALWAYS_KEPT, MAX_DEPTH, Origin, Stop, memory::Memory};
 use crate::decode::{AnomalyKind, tally::Tally, utf8};
 use serde_json::{Map, Number, Value};
+
+/// The number of items from which on a list gives its spare room back.
+const ROOMY: usize = 16;
 
 /// The longest pointer that an anomaly holds.
 const MAX_POINTER: usize = 200;
@@ -12,8 +15,8 @@ pub(super) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
     /// The next byte.
     pub(super) at: usize,
-    /// Values read so far.
-    pub(super) values: usize,
+    /// What the values so far take.
+    pub(super) memory: Memory,
     path: Vec<Step>,
     origin: &'a Origin,
     tally: &'a mut Tally,
@@ -29,7 +32,7 @@ enum Step {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8], origin: &'a Origin, tally: &'a mut Tally) -> Self {
-        Self { bytes, at: 0, values: 0, path: Vec::new(), origin, tally }
+        Self { bytes, at: 0, memory: Memory::default(), path: Vec::new(), origin, tally }
     }
 
     /// One value with white space around it.
@@ -41,14 +44,13 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self) -> Result<Value, Stop> {
-        self.values += 1;
-        if self.values > MAX_VALUES {
-            return Err(Stop::TooMany(self.at));
+        if self.memory.is_full() {
+            return Err(Stop::TooLarge(self.at));
         }
         match self.peek() {
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
-            Some(b'"') => self.string().map(Value::String),
+            Some(b'"') => self.string_value(),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.word("true").map(|()| Value::Bool(true)),
             Some(b'f') => self.word("false").map(|()| Value::Bool(false)),
@@ -59,10 +61,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    fn string_value(&mut self) -> Result<Value, Stop> {
+        let text = self.string()?;
+        self.memory.add_text(text.len());
+        Ok(Value::String(text))
+    }
+
     fn object(&mut self) -> Result<Value, Stop> {
         self.descend(Step::Key(0, 0))?;
         let mut map = Map::new();
         if !self.closes_empty(b'}') {
+            self.memory.add_object();
             loop {
                 self.member(&mut map)?;
                 if !self.has_next(b'}', "a comma or a closing brace")? {
@@ -82,6 +91,7 @@ impl<'a> Reader<'a> {
         }
         let key = self.string()?;
         let end = self.at;
+        self.memory.add_member(&key);
         self.step(Step::Key(start + 1, end - 1));
         self.skip_space();
         if !self.take(b':') {
@@ -98,19 +108,40 @@ impl<'a> Reader<'a> {
 
     fn array(&mut self) -> Result<Value, Stop> {
         self.descend(Step::Index(0))?;
-        let mut items = Vec::new();
+        let (mut items, mut dropped) = (Vec::new(), None);
         if !self.closes_empty(b']') {
             loop {
                 self.step(Step::Index(items.len()));
                 self.skip_space();
-                items.push(self.value()?);
+                self.item(&mut items, &mut dropped)?;
                 if !self.has_next(b']', "a comma or a closing bracket")? {
                     break;
                 }
             }
         }
         self.path.pop();
+        if let Some(start) = dropped {
+            self.note(start, self.at, AnomalyKind::ShortenedList);
+        }
+        if items.len() > ROOMY {
+            items.shrink_to_fit();
+        }
         Ok(Value::Array(items))
+    }
+
+    /// Reads one item, and keeps it if there is room.
+    fn item(&mut self, items: &mut Vec<Value>, dropped: &mut Option<usize>) -> Result<(), Stop> {
+        let (start, before) = (self.at, self.memory);
+        let is_dropped = items.len() >= ALWAYS_KEPT && before.shortens_lists();
+        let item = self.value()?;
+        if is_dropped {
+            self.memory = before;
+            dropped.get_or_insert(start);
+        } else {
+            self.memory.add_item();
+            items.push(item);
+        }
+        Ok(())
     }
 
     fn descend(&mut self, step: Step) -> Result<(), Stop> {
@@ -150,6 +181,7 @@ impl<'a> Reader<'a> {
             let _ = self.take(b'+') || self.take(b'-');
             self.digits()?;
         }
+        self.memory.add_text(self.at - start);
         Ok(number(self.bytes.get(start..self.at).unwrap_or_default()))
     }
 
@@ -166,6 +198,7 @@ impl<'a> Reader<'a> {
     fn non_finite(&mut self, start: usize, word: &'static str) -> Result<Value, Stop> {
         self.word(word)?;
         self.note(start, self.at, AnomalyKind::NonFiniteNumber);
+        self.memory.add_text(self.at - start);
         Ok(Value::String(utf8::lossy(self.bytes.get(start..self.at).unwrap_or_default())))
     }
 

@@ -7,12 +7,9 @@ use crate::decode::{
     utf8,
 };
 
-/// What a value of a JSON document is taken to cost in memory, its text aside.
-const VALUE_COST: usize = 100;
-
 /// A block being read. Its buffers are used again for the next one.
 #[derive(Debug, Default)]
-pub(super) struct Block {
+pub struct Block {
     /// Offset of its first line that is not blank.
     pub start: Option<usize>,
     /// `data` lines so far.
@@ -28,9 +25,18 @@ pub(super) struct Block {
     over: Option<usize>,
 }
 
-/// The events so far.
+/// Where complete blocks go.
+pub trait Sink {
+    /// Whether anomalies of bytes, whatever they stand in, are wanted.
+    const NOTES_BYTES: bool;
+
+    /// Takes a block that ends at `end`, and leaves it empty: an event, or nothing a client would dispatch.
+    fn close(&mut self, block: &mut Block, end: usize, arrived: u64, tally: &mut Tally);
+}
+
+/// The events so far, read.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub struct Events {
     pub list: Vec<Event>,
     /// An estimate of the memory they take.
     held: usize,
@@ -69,7 +75,18 @@ impl Block {
         self.data_lines > 0 || self.fields > 0 || self.cut
     }
 
-    fn reset(&mut self) {
+    /// Whether it reads as an event does that another reading found at `span`.
+    pub fn reads_as(&self, event: &Event, span: Span) -> bool {
+        event.span == span
+            && is_text(&event.data, utf8::whole_characters_if(self.over.is_some(), &self.data))
+            && match (&event.name, &self.name) {
+                (Some(text), Some(bytes)) => is_text(text, bytes),
+                (None, None) => true,
+                _ => false,
+            }
+    }
+
+    pub fn reset(&mut self) {
         let mut data = std::mem::take(&mut self.data);
         let mut origin = std::mem::take(&mut self.origin);
         data.clear();
@@ -77,6 +94,11 @@ impl Block {
         origin.clear();
         *self = Self { data, origin, ..Self::default() };
     }
+}
+
+/// Whether `bytes` are `text`, once bad ones are replaced.
+fn is_text(text: &str, bytes: &[u8]) -> bool {
+    text.as_bytes() == bytes || (std::str::from_utf8(bytes).is_err() && text == utf8::lossy(bytes))
 }
 
 fn push(to: &mut Vec<u8>, run: &[u8], offset: usize, over: &mut Option<usize>) {
@@ -89,9 +111,10 @@ fn push(to: &mut Vec<u8>, run: &[u8], offset: usize, over: &mut Option<usize>) {
 
 // === impl Events ===
 
-impl Events {
-    /// Closes a block that ends at `end`: an event, or nothing a client would dispatch.
-    pub fn close(&mut self, block: &mut Block, end: usize, arrived: u64, tally: &mut Tally) {
+impl Sink for Events {
+    const NOTES_BYTES: bool = true;
+
+    fn close(&mut self, block: &mut Block, end: usize, arrived: u64, tally: &mut Tally) {
         let Some(start) = block.start else { return };
         let span = Span { start, end };
         if block.data_lines > 0 {
@@ -101,16 +124,18 @@ impl Events {
         }
         block.reset();
     }
+}
 
+impl Events {
     fn event(&mut self, block: &mut Block, span: Span, arrived: u64, tally: &mut Tally) {
         if self.is_full(span, tally) {
             return;
         }
         note_block(block, span, tally);
-        let (payload, values) = payload(block, span, tally);
+        let (payload, memory) = payload(block, span, tally);
         let data = utf8::lossy(utf8::whole_characters_if(block.over.is_some(), &block.data));
         let name = block.name.take().map(|name| utf8::lossy(&name));
-        self.held += size_of::<Event>() + 2 * data.len() + values * VALUE_COST;
+        self.held += size_of::<Event>() + data.len() + memory;
         self.list.push(Event { span, arrived, name, data, payload });
     }
 
@@ -136,7 +161,7 @@ fn note_block(block: &Block, span: Span, tally: &mut Tally) {
     }
 }
 
-/// What the data is, and how many values it holds.
+/// What the data is, and how much memory it takes, read.
 fn payload(block: &Block, span: Span, tally: &mut Tally) -> (Payload, usize) {
     let data = block.data.as_slice();
     if data == b"[DONE]" {
@@ -150,7 +175,7 @@ fn payload(block: &Block, span: Span, tally: &mut Tally) -> (Payload, usize) {
         return (Payload::Other, 0);
     }
     let read = json::read_at(data, &block.origin, tally);
-    read.map_or((Payload::Other, 0), |(value, values)| (Payload::Json(value), values))
+    read.map_or((Payload::Other, 0), |(value, memory)| (Payload::Json(value), memory))
 }
 
 fn is_inexact_done(data: &[u8]) -> bool {

@@ -3,20 +3,22 @@
 //! In: slices with arrival times. Out: events with offsets, and everything that departs from the grammar or from what
 //! clients are known to read. However the bytes are sliced, the result is the same (but for arrival times and for
 //! slice borders inside a character). Unlike a browser it keeps a last block that lacks its blank line, and says so.
+//! Where events go is a [`Sink`]'s matter: they are kept and read, or only held against those of another reading.
 
 use super::{AnomalyKind, Decoded, Framing, Span, tally::Tally, utf8};
-use block::Block;
+use block::{Block, Events, Sink};
 use line::{End, Ends, Field, Line, What};
 use memchr::{memchr_iter, memchr2, memchr3};
 
 mod block;
 mod line;
+pub(super) mod same;
 
 const BOM: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
 /// An incremental scanner.
 #[derive(Debug, Default)]
-pub struct Scanner {
+pub struct Scanner<S = Events> {
     state: State,
     /// Offset of the next byte in the body.
     offset: usize,
@@ -27,7 +29,7 @@ pub struct Scanner {
     block: Block,
     utf8: utf8::Validator,
     tally: Tally,
-    out: block::Events,
+    out: S,
 }
 
 /// The position in the grammar.
@@ -57,13 +59,27 @@ impl Scanner {
         Self::default()
     }
 
+    /// The end of the body.
+    pub fn finish(mut self) -> Decoded {
+        self.end();
+        let events = self.out.list;
+        let anomalies = self.tally.finish(&events);
+        Decoded { framing: Framing::Sse, events, anomalies, text: String::new() }
+    }
+}
+
+// === impl Scanner<S> ===
+
+impl<S: Sink> Scanner<S> {
     /// Reads a slice that arrived at `at`.
     pub fn feed(&mut self, slice: &[u8], at: u64) {
         if slice.is_empty() {
             return;
         }
         self.now = at;
-        self.note_bytes(slice);
+        if S::NOTES_BYTES {
+            self.note_bytes(slice);
+        }
         let mut rest = slice;
         while !rest.is_empty() {
             let taken = self.step(rest);
@@ -72,15 +88,12 @@ impl Scanner {
         }
     }
 
-    /// The end of the body.
-    pub fn finish(mut self) -> Decoded {
+    /// Closes what the end of the body leaves open.
+    fn end(&mut self) {
         let tally = &mut self.tally;
         self.utf8.finish(|span| tally.note(span, AnomalyKind::InvalidUtf8));
         self.finish_line();
         self.finish_block();
-        let events = self.out.list;
-        let anomalies = self.tally.finish(&events);
-        Decoded { framing: Framing::Sse, events, anomalies, text: String::new() }
     }
 
     /// What concerns bytes whatever they stand in.

@@ -25,7 +25,12 @@ async fn against(script: Vec<Play>, mode: Mode) -> Exchange {
         let read = socket.read(&mut request).await.unwrap();
         for play in script {
             match play {
-                Say(bytes) => socket.write_all(bytes).await.unwrap(),
+                Say(bytes) => {
+                    // A client that waits no longer has seen enough.
+                    if socket.write_all(bytes).await.is_err() {
+                        break;
+                    }
+                }
                 Wait(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
                 Mebibytes(count) => {
                     for _ in 0..count {
@@ -120,4 +125,39 @@ async fn a_redirect_is_an_answer() {
     let script = vec![Say(b"HTTP/1.1 307 T\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n")];
     let exchange = against(script, Mode::Whole).await;
     assert_eq!((exchange.status(), exchange.end), (Some(307), End::Complete));
+}
+
+#[tokio::test]
+async fn a_reply_that_trickles_is_told_apart_from_one_that_hangs() {
+    let hangs = against(vec![Say(CHUNKED), Say(b"1\r\na\r\n"), Wait(1_500)], Mode::Stream).await;
+    assert_eq!((hangs.end.clone(), hangs.trickled()), (End::TimedOut, false));
+    let drops = (0..40).flat_map(|_| [Say(b"1\r\na\r\n"), Wait(50)]);
+    let trickles = against([Say(CHUNKED)].into_iter().chain(drops).collect(), Mode::Stream).await;
+    assert_eq!((trickles.end.clone(), trickles.trickled()), (End::TimedOut, true));
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_had_closed_blames_no_exchange() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let sender = sender(&format!("http://{}", listener.local_addr().unwrap()));
+    let server = tokio::spawn(async move {
+        let (mut kept, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4096];
+        kept.read(&mut request).await.unwrap();
+        kept.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na").await.unwrap();
+        // The second request meets the close.
+        kept.read(&mut request).await.unwrap();
+        drop(kept);
+        let (mut fresh, _) = listener.accept().await.unwrap();
+        fresh.read(&mut request).await.unwrap();
+        fresh.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nb").await.unwrap();
+        // No request is sent a third time.
+        fresh.read(&mut request).await.unwrap()
+    });
+    let bodies = [sender.exchange(&planned(Mode::Whole)).await, sender.exchange(&planned(Mode::Whole)).await];
+    assert_eq!(
+        bodies.map(|e| (e.end.clone(), e.body())),
+        [(End::Complete, "a".into()), (End::Complete, "b".into())]
+    );
+    assert_eq!(server.await.unwrap(), 0);
 }

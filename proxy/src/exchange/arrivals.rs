@@ -1,0 +1,90 @@
+//! Bytes of a body as they arrive, packed into one buffer.
+//!
+//! In: pieces with arrival times. Out: [`Slice`]s that share one allocation. A piece as it comes from a connection keeps
+//! that connection's whole read buffer alive, so three million chunks of one byte would hold gigabytes.
+
+use super::Slice;
+use bytes::{Bytes, BytesMut};
+
+/// The most slices that are kept apart; pieces after that join the last one. A reply of a hundred thousand tokens, each
+/// in a piece of its own, has fewer.
+pub const MAX_SLICES: usize = 1 << 18;
+
+/// A body that is arriving.
+#[derive(Debug, Default)]
+pub struct Arrivals {
+    body: BytesMut,
+    /// Start of each slice, and when it came.
+    borders: Vec<(usize, u64)>,
+}
+
+// === impl Arrivals ===
+
+impl Arrivals {
+    /// What a piece of this length takes in memory.
+    pub const fn cost(len: usize) -> usize {
+        len + size_of::<(usize, u64)>()
+    }
+
+    /// Takes a copy of a piece that arrived at `at`.
+    pub fn push(&mut self, piece: &[u8], at: u64) {
+        if self.borders.len() < MAX_SLICES {
+            self.borders.push((self.body.len(), at));
+        }
+        self.body.extend_from_slice(piece);
+    }
+
+    /// How many bytes have come.
+    pub fn len(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Whether none have.
+    pub fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
+    /// All of it in one piece.
+    pub fn into_body(self) -> Bytes {
+        self.body.freeze()
+    }
+
+    /// All of it in the slices in which it came.
+    pub fn into_slices(self) -> Vec<Slice> {
+        let body = self.body.freeze();
+        let ends = self.borders.iter().skip(1).map(|(start, _)| *start).chain([body.len()]);
+        let slice =
+            |((start, at), end): (&(usize, u64), usize)| Slice { at: *at, bytes: body.slice(*start..end) };
+        self.borders.iter().zip(ends).map(slice).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_come_back_as_they_came() {
+        let mut arrivals = Arrivals::default();
+        assert!(arrivals.is_empty());
+        for (piece, at) in [("ab", 1), ("", 2), ("c", 2), ("def", 9)] {
+            arrivals.push(piece.as_bytes(), at);
+        }
+        assert_eq!(arrivals.len(), 6);
+        let slices: Vec<_> =
+            arrivals.into_slices().into_iter().map(|slice| (slice.at, slice.bytes)).collect();
+        assert_eq!(slices, [(1, "ab".into()), (2, "".into()), (2, "c".into()), (9, "def".into())]);
+        assert_eq!(Arrivals::default().into_slices(), []);
+    }
+
+    #[test]
+    fn pieces_beyond_the_cap_join_the_last_slice() {
+        let mut arrivals = Arrivals::default();
+        for at in 0..MAX_SLICES as u64 + 3 {
+            arrivals.push(b"x", at);
+        }
+        let slices = arrivals.into_slices();
+        assert_eq!(slices.len(), MAX_SLICES);
+        assert_eq!(slices.last().map(|slice| slice.bytes.len()), Some(4));
+    }
+}
