@@ -123,7 +123,7 @@ fn an_engine_in_another_process_is_found_out_and_checked() {
     let folder = Folder::new();
     let engine = Engine::start(&folder);
     let ran = folder.run(&["--check", "--upstream", &engine.1, "--suite", "hermes", "--rounds", "1,special"]);
-    ran.expect(ran.status, &["tfengine", "profile tfengine"]);
+    ran.expect(0, &["tfengine 0.1.0", "profile tfengine"]);
     let report = report(&folder);
     assert_eq!(report["upstream"]["profile"], "tfengine");
     assert_eq!(report["totals"]["errors"], 0);

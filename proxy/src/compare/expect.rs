@@ -85,9 +85,10 @@ fn expected_error(error: &ExpectError, reply: &Reply) -> (Expected, Vec<Differen
 }
 
 fn compare_texts(expect: &Expect, reply: &Reply, found: &mut Vec<Difference>) {
+    let [content, reasoning] = ["expect/content-whitespace", "expect/reasoning-whitespace"];
     let fields = [
-        (&expect.content, reply.content(), "content", "expect/content", "expect/content-whitespace"),
-        (&expect.reasoning, reply.reasoning(), "reasoning", "expect/reasoning", "expect/reasoning"),
+        (&expect.content, reply.content(), "content", "expect/content", content),
+        (&expect.reasoning, reply.reasoning(), "reasoning", "expect/reasoning", reasoning),
     ];
     for (wanted, came, path, rule, whitespace) in fields {
         let Some(wanted) = wanted else { continue };

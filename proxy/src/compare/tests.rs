@@ -284,7 +284,8 @@ fn a_reply_is_held_against_the_right_answer() {
 fn blanks_are_told_from_text() {
     let right = Expect { reasoning: Some(Some("th ink".to_owned())), ..expects(Some("a b"), &[], "stop") };
     check_expected(&right, &reply("a b", "th ink", &[], "stop"), Expected::Match, &[]);
-    let blanks = ["expect/content-whitespace content Whitespace", "expect/reasoning reasoning Whitespace"];
+    let blanks =
+        ["expect/content-whitespace content Whitespace", "expect/reasoning-whitespace reasoning Whitespace"];
     check_expected(&right, &reply("ab\n", "think", &[], "stop"), Expected::Whitespace, &blanks);
     check_expected(
         &right,

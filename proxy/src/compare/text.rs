@@ -28,7 +28,7 @@ struct Field {
 const CONTENT: Field =
     Field { path: "content", rule: "parity/content", whitespace: "parity/content-whitespace" };
 const REASONING: Field =
-    Field { path: "reasoning", rule: "parity/reasoning", whitespace: "parity/reasoning" };
+    Field { path: "reasoning", rule: "parity/reasoning", whitespace: "parity/reasoning-whitespace" };
 const REFUSAL: Field = Field { path: "refusal", rule: "parity/refusal", whitespace: "parity/refusal" };
 
 /// Compares content, reasoning and refusal.

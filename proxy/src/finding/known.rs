@@ -5,7 +5,7 @@
 //! [`Known`], or every mistake of the file at once. An entry that nothing needs any more is stale.
 
 use super::Finding;
-use crate::request::select::Pattern;
+use crate::{request::select::Pattern, rules::Severity};
 use std::fmt;
 
 /// The known failures of a run.
@@ -88,7 +88,7 @@ impl Known {
 
     /// Marks the findings of one entry that are known, and what follows from them.
     pub fn mark(&self, id: &str, findings: &mut [Finding]) {
-        for finding in findings.iter_mut() {
+        for finding in findings.iter_mut().filter(|f| f.severity > Severity::Info) {
             finding.known = self.reason(id, Some(&finding.rule)).map(ToOwned::to_owned);
         }
         let causes: Vec<(String, String)> = findings
@@ -106,7 +106,9 @@ impl Known {
     pub fn stale(&self, ran: &[Ran<'_>]) -> Vec<&KnownEntry> {
         let is_stale = |entry: &&KnownEntry| {
             let mut covered = ran.iter().filter(|r| entry.covers_entry(r.id)).peekable();
-            let needed = |r: &Ran<'_>| r.findings.iter().any(|f| entry.covers_rule(Some(&f.rule)));
+            let bad = |f: &&Finding| f.severity > Severity::Info;
+            let needed =
+                |r: &Ran<'_>| r.findings.iter().filter(bad).any(|f| entry.covers_rule(Some(&f.rule)));
             covered.peek().is_some() && covered.all(|r| r.how == How::Fully && !needed(r))
         };
         self.entries.iter().filter(is_stale).collect()

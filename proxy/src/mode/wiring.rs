@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     cli::RejudgeArgs,
-    exchange::{Credentials, Limits, Root, clock::Clock},
+    exchange::{Credentials, Exchange, Limits, Root, clock::Clock},
     exit::Exit,
     plan::{Depth, Entry, Planned, entry::entries},
     request::{Mode, Request, case::read_cases, twin},
@@ -21,6 +21,7 @@ use crate::{
     serve::{Ask, Judge, Sender, TwinOf},
     settings::{Access, ReplaySettings, ServeSettings, Shadow},
 };
+use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -43,7 +44,7 @@ pub async fn serve(settings: ServeSettings) -> Exit {
         credentials: settings.access.credentials.clone(),
         fail_on: FailOn::Error,
     };
-    let wiring = wiring(&settings.access, terms);
+    let wiring = wiring(&settings.access, terms, Plants::Refused);
     match proxy::proxy(options, wiring, Box::new(io::stdout()), interrupted()).await {
         Ok(()) => Exit::Clean,
         Err(error) => {
@@ -62,7 +63,8 @@ pub async fn replay(settings: ReplaySettings) -> Exit {
         upstream: settings.access.root.clone(),
         fail_on: FailOn::Error,
     };
-    let wiring = wiring(&settings.access, of_profile(&Profile::OPENAI));
+    // What a plant did is repeated by the plant.
+    let wiring = wiring(&settings.access, of_profile(&Profile::OPENAI), Plants::Allowed);
     exit(replay::replay(&options, &wiring, &mut io::stdout()).await)
 }
 
@@ -98,7 +100,7 @@ fn exit(status: io::Result<u8>) -> Exit {
 
 // === what the modes need ===
 
-fn wiring(access: &Access, terms: Terms) -> proxy::Wiring {
+fn wiring(access: &Access, terms: Terms, plants: Plants) -> proxy::Wiring {
     let (credentials, limits) = (access.credentials.clone(), access.limits);
     let clock = Clock::start();
     proxy::Wiring {
@@ -106,13 +108,12 @@ fn wiring(access: &Access, terms: Terms) -> proxy::Wiring {
         twin: twins(),
         clock: Arc::new(move || clock.micros()),
         connect: Arc::new(move |root| sender(root, &credentials, limits)),
-        bundled: Arc::new(|| Box::pin(running())),
+        bundled: Arc::new(move || Box::pin(running(plants))),
     }
 }
 
-async fn running() -> Result<proxy::Running, String> {
-    let engine =
-        bundled::start(bundled::anywhere(), Plants::Allowed).await.map_err(|error| error.to_string())?;
+async fn running(plants: Plants) -> Result<proxy::Running, String> {
+    let engine = bundled::start(bundled::anywhere(), plants).await.map_err(|error| error.to_string())?;
     Ok(proxy::Running { root: engine.root.clone(), keep: Box::new(engine) })
 }
 
@@ -152,11 +153,16 @@ fn of_profile(profile: &'static Profile) -> Terms {
 /// Judges exchanges by what their case expected, where they have one.
 fn judging(terms: Terms) -> Judge {
     Arc::new(move |request, exchanges, case| {
-        // A recording does not say who answered; a puppet's name does.
-        let is_puppet = request.asked().model.starts_with("puppet-");
-        let terms = if is_puppet { of_profile(&Profile::TFENGINE) } else { terms.clone() };
+        let terms = if signed_by_ours(exchanges) { of_profile(&Profile::TFENGINE) } else { terms.clone() };
         judge(&entry(request, case), exchanges, &terms)
     })
+}
+
+/// Whether our engine answered: it alone writes the hash of its tokens under its own name. What a model is called
+/// proves nothing.
+fn signed_by_ours(exchanges: &[Exchange]) -> bool {
+    let signature = Finder::new(br#""tfengine":{"token_sha":"#);
+    exchanges.iter().any(|exchange| signature.find(&exchange.body()).is_some())
 }
 
 /// The entry that a request was made of, found again by its body; else one that expects nothing.
