@@ -113,6 +113,11 @@ fn a_fault_says_what_when_and_how_to_see_it_again() {
     let bytes = line("bytes");
     assert!(folder.at(bytes.split_whitespace().next().unwrap()).join("exchanges.json").is_file(), "{bytes}");
     let (_, id) = line("repeat").rsplit_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let cut = engine.planted(&folder, "truncated-clean", &["--run", &id]);
+    cut.expect(
+        1,
+        &["proof   none in the replies: token ids were not given; our puppets say what they are told"],
+    );
     engine.planted(&folder, "index-zero", &["--run", &id]).expect(1, &["tool-index-reused"]);
     engine
         .planted(&folder, "index-zero", &["--run", &id, "--show", "1"])

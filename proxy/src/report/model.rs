@@ -109,7 +109,7 @@ impl Report {
                 entry.findings.push(known_answer(entry, reason));
             }
         }
-        self.proof = proof::line(&self.entries);
+        self.proof = proof::line(&self.entries, &self.upstream);
         self.faults = self.group();
         let ran: Vec<Ran<'_>> = self
             .entries

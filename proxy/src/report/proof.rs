@@ -1,23 +1,29 @@
 //! What proves that replies come from equal tokens, in one line.
 //!
-//! In: judged entries. Out: the kind of evidence and how many cases show it, and how their streams were cut.
+//! In: judged entries, and whose server it is. Out: the kind of evidence and how many cases show it, and how their streams were cut.
 
 use crate::{
     request::Mode,
-    run::{Judged, Tokens},
+    run::{Judged, Tokens, event::Upstream},
 };
 
 /// Schedules that are named; more end in two dots.
 const ROUNDS_MAX: usize = 7;
 
+/// The server whose puppets say what they are told by construction: a difference there needs no proof to count.
+const OURS: &str = "tfengine";
+
 /// The line; empty where no case was answered in both modes.
-pub fn line(entries: &[Judged]) -> String {
+pub fn line(entries: &[Judged], upstream: &Upstream) -> String {
     let count = |kinds: &[Tokens]| entries.iter().filter(|e| kinds.contains(&e.tokens)).count();
     let (ids, hashes) = (count(&[Tokens::EqualIds]), count(&[Tokens::EqualHash]));
     let (different, silent) = (count(&[Tokens::Different]), count(&[Tokens::NotGiven]));
     let (equal, all) = (ids + hashes, ids + hashes + different + silent);
     match (equal, all) {
         (_, 0) => String::new(),
+        (0, _) if different == 0 && upstream.server == OURS => {
+            "none in the replies: token ids were not given; our puppets say what they are told".to_owned()
+        }
         (0, _) if different == 0 => "none: token ids were not given; a difference is suspect".to_owned(),
         (0, _) => format!("none: tokens differ between the replies of {different} of {all} cases"),
         _ => {
