@@ -15,15 +15,24 @@ use clap::{
 use std::{net::SocketAddr, path::PathBuf};
 
 /// Finds out where a language-model server answers differently streamed than whole.
+///
+/// With --check it asks a set of cases, each whole and streamed at many chunk sizes, and reports every difference. Without, it
+/// stands in front of a server as a proxy and judges what passes. Where no --upstream is named, the bundled engine answers.
 #[derive(Debug, Parser)]
 #[command(name = "tfproxy", version, args_conflicts_with_subcommands = true, max_term_width = 110)]
-#[command(after_help = "Exit status: 0 clean, 1 findings, 2 usage or case file, 3 not run or aborted, \
-                        4 nothing exercised or over a fifth skipped, 5 a known failure is stale.")]
+#[command(after_long_help = "Examples:
+  tfproxy --check                                        the built-in cases against the bundled engine
+  tfproxy --check --upstream http://localhost:8000/v1    eight prompts, or the puppet cases where it has puppets
+  tfproxy --check --run 'glm/*' --show 1                 one format, the first fault in full
+  tfproxy --upstream http://localhost:8000 --shadow      a proxy that asks everything twice and compares
+
+Exit status: 0 clean, 1 findings, 2 usage or case file, 3 not run or aborted,
+                   4 nothing exercised or over a fifth skipped, 5 a known failure is stale.")]
 pub struct Cli {
-    /// What to do instead of serving or checking.
+    /// What to do instead.
     #[command(subcommand)]
     pub mode: Option<Mode>,
-    /// Run cases against the upstream, report, exit.
+    /// Run cases against the upstream, report, exit
     #[arg(long)]
     pub check: bool,
     /// The server to ask, with or without /v1; the bundled engine where absent.
@@ -46,13 +55,13 @@ pub struct Cli {
 /// What else the program does.
 #[derive(Debug, Subcommand)]
 pub enum Mode {
-    /// Send recordings again and judge: fixed, still failing, cannot.
+    /// Send recordings again and judge: fixed, still failing, cannot
     Replay(ReplayArgs),
     /// Today's rules over recorded bytes, without network.
     Rejudge(RejudgeArgs),
     /// Every plant and every decoy against the checker.
     Plants(PlantsArgs),
-    /// The rules, or one of them explained.
+    /// The rules, or one of them explained with its examples.
     Rules {
         /// A rule's id.
         id: Option<String>,
@@ -64,7 +73,7 @@ pub enum Mode {
 /// Headers and keys for the upstream, and patience with it.
 #[derive(Debug, Args)]
 pub struct AccessArgs {
-    /// A header to send with every request.
+    /// A header for every request that has none of that name; may be repeated.
     #[arg(long = "header", value_name = "NAME:VALUE")]
     pub headers: Vec<String>,
     /// The environment variable that holds the key, sent as a bearer token.
@@ -80,6 +89,7 @@ pub struct AccessArgs {
 
 /// Options of serving.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of serving")]
 pub struct ServeArgs {
     /// The address to listen on.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", conflicts_with = "check")]
@@ -108,7 +118,7 @@ pub struct CheckArgs {
     /// Only cases of this suite; may be repeated.
     #[arg(long = "suite", value_name = "NAME", requires = "check")]
     pub suites: Vec<String>,
-    /// Only ids that match: `*` within a segment, `**` across, a plain id with its variants; may be repeated.
+    /// Only ids that match: * within a segment, ** across, a plain id with its variants; may be repeated.
     #[arg(long, value_name = "PATTERN", requires = "check")]
     pub run: Vec<String>,
     /// No ids that match; may be repeated.
@@ -117,34 +127,37 @@ pub struct CheckArgs {
     /// List what would be asked, and exit.
     #[arg(long, requires = "check")]
     pub list: bool,
-    /// Show a fault by its number, or what was skipped, is suspect or follows another policy.
-    #[arg(long, value_name = "N|skipped|suspect|policy", requires = "check")]
+    /// In place of the summary: the fault of a number in full, or all of skipped, suspect, unstable, inconclusive, error,
+    /// policy (replies that follow another policy than ours), known (findings that are declared known).
+    #[arg(long, value_name = "N|WHAT", requires = "check")]
     pub show: Option<Show>,
     /// Only these dialects.
     #[arg(long = "dialect", value_name = "NAME", num_args = 1.., value_parser = dialect, requires = "check")]
     pub dialects: Vec<Dialect>,
-    /// Schedules of rounds: whole, special, a number, rand:SEED:MAX.
+    /// Schedules of rounds, with commas between them: how many tokens the engine sends at once. whole, special (each special
+    /// token alone), a number, rand:SEED:MAX.
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "check")]
     pub rounds: Vec<Rounds>,
     /// Cut every puppet case at every position.
     #[arg(long, requires = "check")]
     pub deep: bool,
-    /// Ask everything so often.
+    /// Ask everything so often; a mode that disagrees with itself is unstable.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "check")]
     pub repeat: usize,
-    /// Ask a busy server again so often.
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "check")]
-    pub retries: u32,
-    /// Entries under way at once; 1 for an upstream that is not proven.
+    /// Ask again so often: a busy server (3 times where absent), and a case that fails (not at all where absent); one that
+    /// passes then is unstable.
+    #[arg(long, value_name = "N", requires = "check")]
+    pub retries: Option<u32>,
+    /// Cases under way at once; where absent two a core for our engine, and 1 for any other server.
     #[arg(long, value_name = "N", requires = "check")]
     pub jobs: Option<usize>,
-    /// One share of the cases, by a hash of the id.
+    /// One share of the cases, chosen by a hash of the id: 1/3, 2/3, 3/3.
     #[arg(long, value_name = "I/N", requires = "check")]
     pub shard: Option<Shard>,
-    /// Send at most so many requests; entries beyond are skipped.
+    /// Send at most so many requests; cases beyond are skipped.
     #[arg(long, value_name = "N", requires = "check")]
     pub max_requests: Option<usize>,
-    /// Known failures: they do not count, and one that no longer shows is told.
+    /// Known failures, a line each: PATTERN [RULE] # reason. They do not count, and one that no longer shows is told.
     #[arg(long, value_name = "FILE", requires = "check")]
     pub known_failing: Option<PathBuf>,
     /// The least that makes the exit status 1.
@@ -153,7 +166,7 @@ pub struct CheckArgs {
     /// How the result is printed.
     #[arg(long, value_name = "FORMAT", default_value = "text", requires = "check")]
     pub message_format: MessageFormat,
-    /// Print the result only.
+    /// Print the verdict and where the report lies, nothing else.
     #[arg(long, short, requires = "check")]
     pub quiet: bool,
 }
@@ -204,7 +217,7 @@ pub struct PlantsArgs {
     /// The matrix.
     #[arg(long, value_name = "FILE", default_value = "reports/plants.json")]
     pub matrix: PathBuf,
-    /// Only plants and decoys whose name matches.
+    /// Only plants and decoys whose name matches; the matrix is left alone then.
     #[arg(long, value_name = "PATTERN")]
     pub run: Vec<String>,
     /// Entries under way at once.

@@ -71,6 +71,16 @@ impl Exit {
         }
     }
 
+    /// In words, where a report does not show it anyway.
+    pub const fn why(self) -> Option<&'static str> {
+        match self {
+            Self::Clean | Self::Findings | Self::Usage => None,
+            Self::NotRun => Some("no exchange worked, or the run was aborted"),
+            Self::NotExercised => Some("nothing was exercised, or over a fifth was skipped"),
+            Self::Stale => Some("a known failure is stale"),
+        }
+    }
+
     /// The number.
     pub const fn status(self) -> u8 {
         match self {

@@ -18,6 +18,9 @@ use crate::{
 };
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+/// How often a busy server is asked again where the user does not say.
+const BUSY_RETRIES: u32 = 3;
+
 /// What to do, with all that it takes.
 #[derive(Debug)]
 pub enum Task {
@@ -46,6 +49,8 @@ pub struct Access {
     pub credentials: Credentials,
     /// How long things may take.
     pub limits: Limits,
+    /// The options that reach it again; the value of a header that is not ours may be a key and is left out.
+    pub words: Vec<String>,
 }
 
 /// Settings of serving.
@@ -95,6 +100,8 @@ pub struct CheckSettings {
     pub repeat: usize,
     /// How often a busy server is asked again.
     pub retries: u32,
+    /// How often a case that fails is asked again.
+    pub again: u32,
     /// How many entries at once.
     pub jobs: Option<usize>,
     /// How many requests at most.
@@ -148,7 +155,7 @@ pub struct ReplaySettings {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSettings {
     /// A key was named that is not there.
-    #[error("the environment variable {0} of --api-key-env is not set, or empty")]
+    #[error("--api-key-env {0}: the environment variable is not set, or empty")]
     NoKey(String),
     /// An address that is none.
     #[error("--upstream: {0}")]
@@ -157,10 +164,10 @@ pub enum BadSettings {
     #[error(transparent)]
     Credentials(#[from] BadCredentials),
     /// No time at all, or no number.
-    #[error("--timeout should be a number of seconds above 0 and at most 86400")]
-    Timeout,
+    #[error("--timeout {0}: write a number of seconds above 0, at most 86400")]
+    Timeout(String),
     /// A count that has to be at least 1.
-    #[error("--{0} should be at least 1")]
+    #[error("--{0} 0: write a number from 1")]
     Zero(&'static str),
 }
 
@@ -213,12 +220,39 @@ fn access(
     if let Some(root) = &root {
         credentials.check(root, plain)?;
     }
-    Ok(Access { root, credentials, limits: limits(args.timeout)? })
+    let words = words(root.as_ref(), args);
+    Ok(Access { root, credentials, limits: limits(args.timeout)?, words })
+}
+
+fn words(root: Option<&Root>, args: &AccessArgs) -> Vec<String> {
+    let mut words: Vec<String> = root.map(|root| format!("--upstream {root}")).into_iter().collect();
+    for header in &args.headers {
+        let name = header.split(':').next().unwrap_or_default();
+        let is_ours = name.trim().to_ascii_lowercase().starts_with("x-tfproxy-");
+        let shown = if is_ours { header.clone() } else { format!("{name}: ...") };
+        words.push(format!("--header {}", quoted(&shown)));
+    }
+    words.extend(args.api_key_env.as_ref().map(|name| format!("--api-key-env {}", quoted(name))));
+    words.extend(args.allow_plain_http.then(|| "--allow-plain-http".to_owned()));
+    words
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:~+=,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn limits(seconds: f64) -> Result<Limits, BadSettings> {
     let is_sane = seconds > 0.0 && seconds <= 86_400.0;
-    if is_sane { Ok(Limits::of(Duration::from_secs_f64(seconds))) } else { Err(BadSettings::Timeout) }
+    if is_sane {
+        Ok(Limits::of(Duration::from_secs_f64(seconds)))
+    } else {
+        Err(BadSettings::Timeout(seconds.to_string()))
+    }
 }
 
 fn check(args: CheckArgs, access: Access, report: PathBuf) -> Result<CheckSettings, BadSettings> {
@@ -244,7 +278,8 @@ fn check(args: CheckArgs, access: Access, report: PathBuf) -> Result<CheckSettin
         rounds: if args.rounds.is_empty() { Rounds::DEFAULT.to_vec() } else { args.rounds },
         depth: if args.deep { Depth::Deep } else { Depth::Seeded },
         repeat: args.repeat,
-        retries: args.retries,
+        retries: args.retries.unwrap_or(BUSY_RETRIES),
+        again: args.retries.unwrap_or_default(),
         jobs: args.jobs,
         max_requests: args.max_requests,
         known_failing: args.known_failing,
@@ -276,11 +311,34 @@ mod tests {
     }
 
     #[test]
+    fn what_reaches_an_upstream_again_holds_no_key() {
+        let cli = [
+            "tfproxy",
+            "--check",
+            "--upstream",
+            "https://x/v1",
+            "--header",
+            "x-tfproxy-plant: a b",
+            "--header",
+            "X-Mine: s3cret",
+            "--api-key-env",
+            "KEY",
+        ];
+        let settled = settle(Cli::try_parse_from(cli).unwrap(), |_| Some("s3cret".to_owned())).unwrap();
+        let Task::Check(check) = settled else { panic!("no check") };
+        assert_eq!(
+            check.access.words.join(" "),
+            "--upstream https://x/v1 --header 'x-tfproxy-plant: a b' --header 'X-Mine: ...' --api-key-env KEY"
+        );
+        assert_eq!(["a/b~c", "", "it's", "a b"].map(quoted), ["a/b~c", "''", r"'it'\''s'", "'a b'"]);
+    }
+
+    #[test]
     fn settings_that_cannot_be_are_told() {
         for (line, expect) in [
             ("tfproxy --check --api-key-env NONE", BadSettings::NoKey("NONE".to_owned())),
-            ("tfproxy --check --timeout 0", BadSettings::Timeout),
-            ("tfproxy --check --timeout NaN", BadSettings::Timeout),
+            ("tfproxy --check --timeout 0", BadSettings::Timeout("0".to_owned())),
+            ("tfproxy --check --timeout NaN", BadSettings::Timeout("NaN".to_owned())),
             ("tfproxy --check --repeat 0", BadSettings::Zero("repeat")),
             ("tfproxy --check --jobs 0", BadSettings::Zero("jobs")),
             ("tfproxy --check --upstream http://me:secret@x", BadSettings::Root(BadRoot::UserInfo)),

@@ -180,6 +180,7 @@ fn judged(verdict: Verdict, findings: Vec<Finding>) -> RunEvent {
         exchanges: vec![sent(Mode::Whole, "-"), sent(Mode::Stream, "3")],
         reply: json!({"content": "text", "reasoning": null, "tool_calls": [], "finish": "stop", "usage": {"completion_tokens": 7}}),
         findings,
+        tokens: tfproxy::run::Tokens::default(),
         other_policy: false,
         tags: Vec::new(),
         exercised: Vec::new(),

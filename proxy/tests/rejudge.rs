@@ -68,6 +68,7 @@ fn judged(request: &Request, verdict: Verdict, severity: Option<Severity>) -> Ju
         exchanges: Vec::new(),
         reply: Value::Null,
         findings: finding.into_iter().collect(),
+        tokens: tfproxy::run::Tokens::default(),
         other_policy: false,
         tags: Vec::new(),
         exercised: Vec::new(),

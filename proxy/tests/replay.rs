@@ -125,6 +125,7 @@ fn judge(request: &Request, exchanges: &[Exchange], case: Option<&Value>) -> Jud
         exchanges: Vec::new(),
         reply: Value::Null,
         findings,
+        tokens: tfproxy::run::Tokens::default(),
         other_policy: false,
         tags: Vec::new(),
         exercised: Vec::new(),

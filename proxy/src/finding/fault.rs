@@ -72,22 +72,56 @@ pub fn shape(finding: &Finding) -> String {
     let (whole, stream) =
         (finding.whole.as_deref().unwrap_or_default(), finding.stream.as_deref().unwrap_or_default());
     let Some(kind) = finding.kind else { return breach_shape(finding) };
-    match finding.rule.as_str() {
-        "parity/tool-count" => format!("whole has {}, stream has {}", count(whole), short_count(stream)),
-        "expect/tool-count" => {
-            format!("expected {}, {} has {}", count(whole), side(finding), short_count(stream))
-        }
-        "parity/tool-order" => "stream has the calls in another order".to_owned(),
-        "parity/finish-reason" => format!("whole says {whole}, stream says {stream}"),
-        "expect/finish" => format!("expected {whole}, {} says {stream}", side(finding)),
-        "parity/reasoning-split" => "reasoning ends at another place".to_owned(),
-        "parity/rechunk" => format!("{} depends on the rounds", noun(&finding.path)),
-        rule if rule.starts_with("expect/") => {
-            format!("{} of {}: {}", noun(&finding.path), side(finding), kind_words(kind))
-        }
-        _ if kind == Kind::Lost && is_nothing(stream) => format!("stream has no {}", noun(&finding.path)),
-        _ if kind == Kind::Added && is_nothing(whole) => format!("whole has no {}", noun(&finding.path)),
-        _ => format!("{} {}", noun(&finding.path), kind_words(kind)),
+    match finding.rule.split_once('/').unwrap_or_default() {
+        ("parity", "tool-count") => format!("whole has {}, stream has {}", count(whole), short_count(stream)),
+        ("parity", "tool-order") => "stream has the calls in another order".to_owned(),
+        ("parity", "finish-reason") => format!("whole says {whole}, stream says {stream}"),
+        ("parity", "reasoning-split") => "reasoning ends at another place".to_owned(),
+        ("parity", "rechunk") => format!(
+            "{} of the stream {} on the rounds",
+            noun(&finding.path),
+            verb(&finding.path, "depends", "depend")
+        ),
+        ("expect" | "truth", name) => unexpected(finding, name, kind),
+        _ => parity_shape(&finding.path, kind, whole, stream),
+    }
+}
+
+fn parity_shape(path: &str, kind: Kind, whole: &str, stream: &str) -> String {
+    let what = noun(path);
+    match kind {
+        Kind::Lost if is_nothing(stream) => format!("stream has no {what}"),
+        Kind::Added if is_nothing(whole) => format!("whole has no {what}"),
+        Kind::Lost => format!("stream lacks a part of the {what}"),
+        Kind::Added => format!("stream has more {what}"),
+        Kind::Doubled => format!("stream has the {what} twice"),
+        Kind::Moved => format!("stream has the {what} in another place"),
+        Kind::Whitespace => format!("{what} {} in whitespace", verb(path, "differs", "differ")),
+        Kind::Changed => format!("{what} {}", verb(path, "differs", "differ")),
+    }
+}
+
+/// What a reply has in place of the right answer.
+fn unexpected(finding: &Finding, name: &str, kind: Kind) -> String {
+    let (expected, came) =
+        (finding.whole.as_deref().unwrap_or_default(), finding.stream.as_deref().unwrap_or_default());
+    let (who, what) = (side(finding), noun(&finding.path));
+    let have = if finding.side == Side::Both { "have" } else { "has" };
+    let how = match kind {
+        Kind::Lost if is_nothing(came) => return format!("{who} {have} no {what}"),
+        Kind::Lost => "a part is lost",
+        Kind::Added => "there is more",
+        Kind::Doubled => "it is doubled",
+        Kind::Moved => "it moved",
+        Kind::Whitespace => "whitespace only",
+        Kind::Changed => "it is changed",
+    };
+    match name {
+        "tool-count" => format!("{who} {have} {} where {} is expected", count(came), count(expected)),
+        "finish" => format!("{who} finished with {came} where {expected} is expected"),
+        "error" if came == "no error" => format!("{who} answered where {expected} is expected"),
+        "error" => format!("{who} answered {came} where {expected} is expected"),
+        _ => format!("{who} {have} other {what} than expected: {how}"),
     }
 }
 
@@ -142,18 +176,23 @@ fn rounds_words(shown: &[Shown<'_>]) -> Option<String> {
             list.push(rounds);
         }
     }
-    Some(match (yes.len(), no.len()) {
-        (0, _) => return None,
-        (1, 0) => format!("rounds {}", yes.join(", ")),
+    let words = match (yes.as_slice(), no.len()) {
+        ([], _) => return None,
+        (["-"], 0) => "every stream".to_owned(),
+        ([one], 0) => format!("rounds {one}"),
         (_, 0) if shown.iter().all(at_every) => "every rounds".to_owned(),
         (_, 0) => "every rounds, not all in each case".to_owned(),
-        (shows, hides) if shows <= hides || hides > LISTED => format!("rounds {} only", listed(&yes)),
+        (shows, hides) if shows.len() <= hides || hides > LISTED => format!("rounds {} only", listed(&yes)),
         _ => format!("every rounds but {}", listed(&no)),
-    })
+    };
+    // A difference between the two modes lies in neither of them; what is wrong in both is not the stream's alone.
+    let is_of_both =
+        shown.iter().all(|s| s.finding.side == Side::Both && !s.finding.rule.starts_with("parity/"));
+    Some(if is_of_both { format!("the whole reply, and {words}") } else { words })
 }
 
 fn listed(names: &[&str]) -> String {
-    let shown = names.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");
+    let shown = names.iter().take(LISTED).copied().collect::<Vec<_>>().join(" ");
     if names.len() > LISTED { format!("{shown} and {} more", names.len() - LISTED) } else { shown }
 }
 
@@ -179,8 +218,8 @@ fn variant_words(shown: &[Shown<'_>], variants: &BTreeMap<&str, Vec<&str>>) -> O
     }
 }
 
-/// Variants of a case by their words: as written, one call at most, cut by a token limit.
-const VARIANTS: [&str; 3] = ["many-call", "one-call", "cuts"];
+/// Variants of a case in words: as written, one call at most, cut by a token limit.
+const VARIANTS: [&str; 3] = ["as written", "with one call at most", "when cut by max_tokens"];
 
 fn variant(id: &str) -> usize {
     match id.split_once('~') {
@@ -205,7 +244,7 @@ fn side(finding: &Finding) -> &'static str {
     match finding.side {
         Side::Whole => "the whole reply",
         Side::Stream => "the stream",
-        Side::Both => "either mode",
+        Side::Both => "both modes",
     }
 }
 
@@ -232,15 +271,9 @@ fn noun(path: &str) -> String {
     if last.is_empty() { "answer".to_owned() } else { last }
 }
 
-const fn kind_words(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Lost => "lost in part",
-        Kind::Added => "more than there should be",
-        Kind::Moved => "in another place",
-        Kind::Doubled => "doubled",
-        Kind::Whitespace => "differs in whitespace",
-        Kind::Changed => "differs",
-    }
+/// The form of a verb that fits the noun of a path.
+fn verb<'a>(path: &str, one: &'a str, many: &'a str) -> &'a str {
+    if noun(path).ends_with('s') { many } else { one }
 }
 
 #[cfg(test)]
@@ -298,18 +331,36 @@ mod tests {
             "stop",
             "whole says tool_calls, stream says stop",
         );
-        check("parity/content", "content", Some(Lost), "abc", "ab", "content lost in part");
+        check("parity/content", "content", Some(Lost), "abc", "ab", "stream lacks a part of the content");
         check("parity/content", "content", Some(Lost), "abc", "", "stream has no content");
         check("parity/content", "content", Some(Added), "", "abc", "whole has no content");
         let arguments = "tool_calls[3].arguments";
-        check("parity/tool-arguments", arguments, Some(Doubled), "a", "aa", "arguments doubled");
+        check("parity/tool-arguments", arguments, Some(Doubled), "a", "aa", "stream has the arguments twice");
         check(
             "expect/content-whitespace",
             "content",
             Some(Whitespace),
             "a",
             "a ",
-            "content of either mode: differs in whitespace",
+            "both modes have other content than expected: whitespace only",
+        );
+        let usage = "usage.completion_tokens";
+        check("parity/usage-completion", usage, Some(Changed), "1", "2", "completion tokens differ");
+        check(
+            "expect/error",
+            "error",
+            Some(Changed),
+            "status 400",
+            "no error",
+            "both modes answered where status 400 is expected",
+        );
+        check(
+            "expect/finish",
+            "finish",
+            Some(Changed),
+            "stop",
+            "length",
+            "both modes finished with length where stop is expected",
         );
         check(
             "openai-chat/role-repeated",
@@ -365,14 +416,17 @@ mod tests {
             assert_eq!(group(&entries)[0].when, expect);
         };
         check(&[("a", ROUNDS)], "every rounds");
-        check(&[("a", &["1", "2"])], "rounds 1, 2 only");
+        check(&[("a", &["1", "2"])], "rounds 1 2 only");
         check(&[("a", &["special", "1", "2", "3"])], "every rounds but whole");
-        check(&[("a~one-call", ROUNDS), ("a", &[])], "every rounds; only one-call");
-        check(&[("a", ROUNDS), ("a~one-call", &[])], "every rounds; not one-call");
-        check(&[("a~cut-3", &["1"]), ("a~cut-9", &["1"]), ("a", &[])], "rounds 1 only; only cuts");
+        check(&[("a~one-call", ROUNDS), ("a", &[])], "every rounds; only with one call at most");
+        check(&[("a", ROUNDS), ("a~one-call", &[])], "every rounds; not with one call at most");
+        check(
+            &[("a~cut-3", &["1"]), ("a~cut-9", &["1"]), ("a", &[])],
+            "rounds 1 only; only when cut by max_tokens",
+        );
         check(
             &[("a", ROUNDS), ("a~one-call", &[]), ("a~cut-1", &[])],
-            "every rounds; not one-call, not cuts",
+            "every rounds; not with one call at most, not when cut by max_tokens",
         );
         check(&[("a~one-call", ROUNDS)], "every rounds");
     }

@@ -13,16 +13,17 @@ use crate::{
     cli::MessageFormat,
     exit::{Exit, Tally},
     finding::Known,
-    plan::{Entry, Target, exchanges, plan},
+    plan::{Depth, Entry, Rounds, Target, exchanges, plan},
     report::{self, Report, text},
-    request::case::Case,
+    request::{case::Case, select::Pattern},
     run::{
         FailOn, Verdict,
         workers::{Job, run as run_job},
     },
-    settings::{Act, CheckSettings, Noise},
+    settings::{Act, CheckSettings, Noise, quoted},
     store,
 };
+use serde_json::{Value, json};
 use std::{fs, io, path::Path, sync::Arc};
 
 /// Known failures of the bundled engine under the built-in cases.
@@ -31,6 +32,9 @@ pub const KNOWN_FAILING: &str =
 
 /// Ordinary requests: all that a server without puppets can be asked, and what puppets are not asked.
 const PROMPTED: &str = "prompted";
+
+/// Column behind ids in a list: the same in every list, so that lists can be compared and joined.
+const ID_WIDTH: usize = 60;
 
 /// What a run can end with before it begins.
 type Stopped = Result<Exit, Exit>;
@@ -57,12 +61,11 @@ async fn checked(settings: &CheckSettings) -> Stopped {
     let target = ready.target(&settings.rounds, settings.repeat, settings.model.as_deref());
     let cases = asked(cases, settings, &target);
     let entries = plan(&cases, &settings.dialects, settings.depth, &settings.selection);
-    let exit = if settings.act == Act::List {
-        tell(&listed(&entries, &target));
-        Exit::Clean
-    } else if entries.is_empty() {
-        complain("nothing is selected");
+    let exit = if entries.is_empty() {
+        complain(nothing(settings));
         Exit::NotExercised
+    } else if settings.act == Act::List {
+        list(settings, &entries, &target)
     } else {
         run_and_report(settings, &ready, target, entries, &known).await?
     };
@@ -83,12 +86,37 @@ fn asked(cases: Vec<Arc<Case>>, settings: &CheckSettings, target: &Target) -> Ve
     cases.into_iter().filter(|case| is_prompted(case) != has_puppets).collect()
 }
 
-fn listed(entries: &[Entry], target: &Target) -> String {
-    let line = |entry: &Entry| match exchanges(entry, target) {
-        Ok(all) => format!("{}  {}  {} exchanges\n", entry.id, entry.dialect, all.len()),
-        Err(why) => format!("{}  {}  skipped: {why}\n", entry.id, entry.dialect),
+/// Which options left nothing over.
+fn nothing(settings: &CheckSettings) -> String {
+    let selection = &settings.selection;
+    let patterns = |option: &'static str, patterns: &[Pattern]| {
+        patterns.iter().map(|p| (option, p.text().to_owned())).collect::<Vec<_>>()
     };
-    entries.iter().map(line).collect()
+    let mut by = [patterns("run", &selection.run), patterns("skip", &selection.skip)].concat();
+    by.extend(selection.suites.iter().map(|suite| ("suite", suite.clone())));
+    by.extend(selection.shard.map(|shard| ("shard", format!("{}/{}", shard.index, shard.of))));
+    let by: Vec<String> = by.iter().map(|(option, value)| format!("--{option} {}", quoted(value))).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(" ")) };
+    format!("nothing is selected{by} (--list without selection names all cases)")
+}
+
+/// Says what would be asked: a line an entry, or a list of objects.
+fn list(settings: &CheckSettings, entries: &[Entry], target: &Target) -> Exit {
+    let planned = entries.iter().map(|entry| (entry, exchanges(entry, target).map(|all| all.len())));
+    if settings.format == MessageFormat::Json {
+        let object = |(entry, planned): (&Entry, Result<usize, String>)| json!({ "id": entry.id, "dialect": entry.dialect.name(), "exchanges": planned.as_ref().ok(), "skipped": planned.as_ref().err() });
+        tell(&format!("{:#}\n", Value::Array(planned.map(object).collect())));
+        return Exit::Clean;
+    }
+    let line = |(entry, planned): (&Entry, Result<usize, String>)| {
+        let what = planned.map_or_else(|why| format!("skipped: {why}"), |count| format!("{count} exchanges"));
+        format!("{:<ID_WIDTH$}  {}  {what}\n", entry.id, entry.dialect)
+    };
+    tell(&planned.map(line).collect::<String>());
+    if settings.noise == Noise::Progress {
+        complain(format_args!("{} cases would be asked", entries.len()));
+    }
+    Exit::Clean
 }
 
 /// The file the user names; else, for the built-in cases against the bundled engine, the one that comes with them.
@@ -97,7 +125,7 @@ fn known(settings: &CheckSettings) -> Result<Known, Exit> {
     let (name, text) = match &settings.known_failing {
         Some(file) => {
             let text = fs::read_to_string(file).map_err(|error| {
-                complain(format_args!("{}: {error}", file.display()));
+                complain(format_args!("--known-failing {}: {error}", file.display()));
                 Exit::Usage
             })?;
             (file.display().to_string(), text)
@@ -128,6 +156,7 @@ async fn run_and_report(
         terms: ready.terms(repeat(settings)),
         jobs: ready.jobs(settings.jobs),
         retries: settings.retries,
+        again: settings.again,
         max_requests: settings.max_requests,
     };
     let mut keeper = Keeper::new(&settings.report, &ready.found.upstream.url, known, settings.noise)
@@ -149,10 +178,17 @@ async fn run_and_report(
 /// The command that runs this again, without what selects.
 fn repeat(settings: &CheckSettings) -> String {
     let mut words = vec!["tfproxy --check".to_owned()];
-    words.extend(settings.access.root.as_ref().map(|root| format!("--upstream {root}")));
-    words.extend(settings.model.as_ref().map(|model| format!("--model {model}")));
-    words.extend(settings.profile.as_ref().map(|profile| format!("--profile {profile}")));
-    words.extend(settings.cases.iter().map(|path| format!("--cases {}", path.display())));
+    words.extend_from_slice(&settings.access.words);
+    words.extend(settings.model.as_ref().map(|model| format!("--model {}", quoted(model))));
+    words.extend(settings.profile.as_ref().map(|profile| format!("--profile {}", quoted(profile))));
+    words
+        .extend(settings.cases.iter().map(|path| format!("--cases {}", quoted(&path.display().to_string()))));
+    if settings.rounds != Rounds::DEFAULT {
+        let rounds: Vec<String> = settings.rounds.iter().map(ToString::to_string).collect();
+        words.push(format!("--rounds {}", rounds.join(",")));
+    }
+    // A cut at any position but the seeded ones is planned only so.
+    words.extend((settings.depth == Depth::Deep).then(|| "--deep".to_owned()));
     words.join(" ")
 }
 
@@ -188,7 +224,7 @@ fn printing(settings: &CheckSettings, exit: Exit) -> text::Printing<'_> {
         folder: folder(&settings.report),
         folder_of: store::folder_name,
         files: &[report::json::FILE],
-        exit: exit.status(),
+        exit: (exit.status(), exit.why()),
     }
 }
 

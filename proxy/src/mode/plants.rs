@@ -24,7 +24,7 @@ use crate::{
     run::{
         Judged,
         event::RunEvent,
-        workers::{Job, Sink, run as run_job},
+        workers::{INTERRUPTED, Job, Sink, run as run_job},
     },
     settings::Access,
 };
@@ -33,7 +33,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -83,10 +83,32 @@ enum Wrong {
     Aborted(String),
 }
 
+/// A matrix that cannot be held against what was found.
+#[derive(Debug, thiserror::Error)]
+enum BadMatrix {
+    /// There is none yet.
+    #[error("{}: there is no committed matrix; tfproxy plants --update writes it", .0.display())]
+    Absent(PathBuf),
+    /// The file system says no.
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    /// Not JSON.
+    #[error("{}: {source}", path.display())]
+    NoJson { path: PathBuf, source: serde_json::Error },
+}
+
 /// Tries them all.
 pub async fn run(args: &PlantsArgs) -> Exit {
+    // Minutes are lost where this is told at the end.
+    let before = match before(args) {
+        Ok(before) => before,
+        Err(error) => {
+            complain(error);
+            return Exit::Usage;
+        }
+    };
     match tried(args).await {
-        Ok(tried) => concluded(args, &tried),
+        Ok(tried) => concluded(args, &tried, before.as_ref()),
         Err(exit) => exit,
     }
 }
@@ -100,7 +122,12 @@ async fn tried(args: &PlantsArgs) -> Result<Vec<Tried>, Exit> {
         bad.iter().for_each(complain);
         Exit::Usage
     })?;
-    let access = Access { root: None, credentials: Credentials::default(), limits: Limits::of(PATIENCE) };
+    let access = Access {
+        root: None,
+        credentials: Credentials::default(),
+        limits: Limits::of(PATIENCE),
+        words: Vec::new(),
+    };
     let ready = Ready::new(&access, Plants::Allowed, None, None).await.map_err(|error| {
         complain(error);
         Exit::NotRun
@@ -110,10 +137,19 @@ async fn tried(args: &PlantsArgs) -> Result<Vec<Tried>, Exit> {
     let mut all = Vec::new();
     for plant in bundled::plants() {
         if patterns.is_empty() || patterns.iter().any(|p| p.matches(plant.name)) {
-            all.push(one(plant, &ready, &cases, &known, args.jobs).await);
+            let tried = one(plant, &ready, &cases, &known, args.jobs).await;
+            if tried.aborted.as_deref() == Some(INTERRUPTED) {
+                complain(INTERRUPTED);
+                return Err(Exit::NotRun);
+            }
+            all.push(tried);
         }
     }
     ready.end().await;
+    if all.is_empty() {
+        complain(format_args!("no plant or decoy is called {}", args.run.join(" or ")));
+        return Err(Exit::Usage);
+    }
     Ok(all)
 }
 
@@ -128,6 +164,7 @@ async fn one(plant: Plant, ready: &Ready, cases: &[Arc<Case>], known: &Known, jo
         terms: ready.terms(String::new()),
         jobs: ready.jobs(jobs),
         retries: 0,
+        again: 0,
         max_requests: None,
     };
     let tag = format!("plant:{}", plant.name);
@@ -151,24 +188,20 @@ fn entries(cases: &[Arc<Case>], kind: PlantKind) -> Vec<Entry> {
     entries
 }
 
-fn concluded(args: &PlantsArgs, tried: &[Tried]) -> Exit {
+fn concluded(args: &PlantsArgs, tried: &[Tried], before: Option<&Value>) -> Exit {
     tell(&tables(tried));
-    let mut exit = if tried.iter().any(|t| t.wrong().is_some()) { Exit::Findings } else { Exit::Clean };
-    // A part says nothing about the whole.
-    if args.run.is_empty() {
-        match settled(args, &matrix(tried)) {
-            Ok(None) => {}
-            Ok(Some(differs)) => {
-                complain(differs);
-                exit = Exit::Findings;
-            }
-            Err(error) => {
-                complain(format_args!("{}: {error}", args.matrix.display()));
-                exit = Exit::Usage;
-            }
-        }
+    let now = matrix(tried);
+    if let Some(differs) = before.and_then(|before| differs(before, &now, &args.matrix)) {
+        complain(differs);
+        return Exit::Findings;
     }
-    exit
+    // A part says nothing about the whole.
+    let written = if args.update && args.run.is_empty() { write(&args.matrix, &now) } else { Ok(()) };
+    if let Err(error) = written {
+        complain(error);
+        return Exit::Usage;
+    }
+    if tried.iter().any(|t| t.wrong().is_some()) { Exit::Findings } else { Exit::Clean }
 }
 
 // === impl Collector ===
@@ -269,17 +302,23 @@ fn matrix(tried: &[Tried]) -> Value {
     json!({ "schema": SCHEMA, "plants": plants })
 }
 
-/// Writes the matrix, or says how it differs from the one that is there.
-fn settled(args: &PlantsArgs, now: &Value) -> io::Result<Option<String>> {
-    if args.update {
-        if let Some(folder) = args.matrix.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(&args.matrix, format!("{now:#}\n"))?;
+/// The committed matrix, where what is found will be held against one.
+fn before(args: &PlantsArgs) -> Result<Option<Value>, BadMatrix> {
+    if args.update || !args.run.is_empty() {
         return Ok(None);
     }
-    let before: Value = serde_json::from_slice(&fs::read(&args.matrix)?)?;
-    Ok(differs(&before, now, &args.matrix))
+    let path = || args.matrix.clone();
+    let bytes = fs::read(&args.matrix).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => BadMatrix::Absent(path()),
+        _ => BadMatrix::Io { path: path(), source },
+    })?;
+    serde_json::from_slice(&bytes).map(Some).map_err(|source| BadMatrix::NoJson { path: path(), source })
+}
+
+fn write(file: &Path, now: &Value) -> Result<(), BadMatrix> {
+    let folder = file.parent().map_or(Ok(()), fs::create_dir_all);
+    let written = folder.and_then(|()| fs::write(file, format!("{now:#}\n")));
+    written.map_err(|source| BadMatrix::Io { path: file.to_owned(), source })
 }
 
 fn differs(before: &Value, now: &Value, file: &Path) -> Option<String> {

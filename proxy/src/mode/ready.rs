@@ -39,7 +39,7 @@ pub enum NotReady {
     #[error(transparent)]
     Unreachable(#[from] Unreachable),
     /// No such profile.
-    #[error("profile {name:?}: write one of {known}")]
+    #[error("--profile {name:?}: write one of {known}")]
     NoProfile {
         /// The one that was named.
         name: String,

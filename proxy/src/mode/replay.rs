@@ -83,6 +83,15 @@ pub async fn replay(options: &Options, wiring: &Wiring, out: &mut (dyn Write + S
                 print(&recording.id, &outcome, out)?;
                 outcome.status()
             }
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                let (name, failed) = (plain::line(name, MAX_REASON), options.report.join("failed"));
+                writeln!(
+                    out,
+                    "error: {name}: neither a failing case in {} nor a folder with a recording",
+                    failed.display()
+                )?;
+                2
+            }
             Err(error) => {
                 writeln!(out, "error: {}: {error}", plain::line(name, MAX_REASON))?;
                 2

@@ -2,8 +2,11 @@
 //!
 //! In: [`RunEvent`](crate::run::event::RunEvent)s. Out: text on a terminal ([`text`]), `parity.json` ([`json`]).
 
+mod fault;
 pub mod json;
 pub mod model;
+mod proof;
+pub mod show;
 pub mod text;
 
 #[cfg(test)]

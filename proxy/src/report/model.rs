@@ -2,6 +2,7 @@
 //!
 //! In: run events and the known failures. Out: [`Report`] with totals, faults, stale entries, and what was not exercised.
 
+use super::proof;
 use crate::{
     finding::{
         Fault, Finding, Known,
@@ -22,7 +23,8 @@ use crate::{
 pub struct Report {
     /// Who was asked.
     pub upstream: Upstream,
-    /// What proves that replies come from equal tokens and how rounds were varied, in one line; empty where nothing does.
+    /// What proves that replies come from equal tokens and how rounds were varied, in one line; empty where nothing was
+    /// answered in both modes.
     pub proof: String,
     /// Entries that were planned.
     pub planned: usize,
@@ -103,11 +105,11 @@ impl Report {
     pub fn conclude(&mut self, known: &Known) {
         for entry in &mut self.entries {
             known.mark(&entry.id, &mut entry.findings);
-            let unanswered = is_broken(entry) && entry.findings.is_empty();
-            if let Some(reason) = known.reason(&entry.id, None).filter(|_| unanswered) {
+            if let Some(reason) = known.reason(&entry.id, None).filter(|_| is_unanswered(entry)) {
                 entry.findings.push(known_answer(entry, reason));
             }
         }
+        self.proof = proof::line(&self.entries, &self.upstream);
         self.faults = self.group();
         let ran: Vec<Ran<'_>> = self
             .entries
@@ -134,18 +136,22 @@ impl Report {
 
     /// Whether something fails that nobody has declared known: a finding of at least this severity, or no usable answer.
     pub fn fails(&self, at: Severity) -> bool {
-        self.entries.iter().any(|entry| {
-            let finding = counted(entry).any(|f| f.severity >= at);
-            finding || (is_broken(entry) && entry.findings.is_empty())
-        })
+        self.entries.iter().any(|entry| is_unanswered(entry) || counted(entry).any(|f| f.severity >= at))
     }
 
     /// Entries that fail and are not known to.
     pub fn failing(&self) -> impl Iterator<Item = &Judged> {
-        self.entries.iter().filter(|e| {
-            let finding = counted(e).any(|f| f.severity > Severity::Info);
-            finding || (is_broken(e) && e.findings.is_empty())
-        })
+        self.entries.iter().filter(|e| is_unanswered(e) || differs(e))
+    }
+
+    /// Entries with findings that count and are more than an info.
+    pub fn differing(&self) -> impl Iterator<Item = &Judged> {
+        self.entries.iter().filter(|e| differs(e))
+    }
+
+    /// Entries without a usable answer that are not known to have none.
+    pub fn unanswered(&self) -> impl Iterator<Item = &Judged> {
+        self.entries.iter().filter(|e| is_unanswered(e))
     }
 
     /// Whether no entry was exercised, or more than a fifth was skipped.
@@ -225,8 +231,13 @@ const fn how(verdict: Verdict) -> How {
     if matches!(verdict, Verdict::Pass | Verdict::Fail) { How::Fully } else { How::InPart }
 }
 
-fn is_broken(entry: &Judged) -> bool {
-    entry.verdict == Verdict::Error
+/// Whether no usable answer came and nobody has declared that known, be it by one of the findings.
+fn is_unanswered(entry: &Judged) -> bool {
+    entry.verdict == Verdict::Error && entry.findings.iter().all(Finding::counts)
+}
+
+fn differs(entry: &Judged) -> bool {
+    counted(entry).any(|finding| finding.severity > Severity::Info)
 }
 
 /// Findings of a judged entry that nobody has declared known.
@@ -234,7 +245,7 @@ fn counted(entry: &Judged) -> impl Iterator<Item = &Finding> {
     entry.findings.iter().filter(move |f| f.counts() && is_judged(entry.verdict))
 }
 
-/// An entry without a usable answer has no finding that could be marked: its reason becomes one.
+/// An entry without a usable answer may have no finding that could be marked: its reason becomes one.
 fn known_answer(entry: &Judged, reason: &str) -> Finding {
     Finding {
         rule: "run/no-answer".to_owned(),

@@ -11,7 +11,7 @@ use crate::{
     request::{Dialect, Mode},
     rules::Severity,
     run::{
-        Judged, Sent, Verdict,
+        Judged, Sent, Tokens, Verdict,
         event::{RunEvent, Upstream},
     },
 };
@@ -40,6 +40,7 @@ fn judged(id: &str, verdict: Verdict, findings: Vec<Finding>) -> Judged {
         ],
         reply: json!({"content": "text", "reasoning": null, "tool_calls": [], "finish": "stop", "usage": {}}),
         findings,
+        tokens: Tokens::EqualIds,
         other_policy: false,
         tags: Vec::new(),
         exercised: Vec::new(),
@@ -92,7 +93,7 @@ fn printed(report: &Report, volume: Volume, show: Option<Show>, exit: u8) -> Str
         folder: "reports/latest",
         folder_of: |id| id.replace('/', "-"),
         files: &["parity.json"],
-        exit,
+        exit: (exit, None),
     };
     print(&mut out, report, &printing).unwrap();
     String::from_utf8(out).unwrap()
@@ -105,7 +106,7 @@ fn failing() -> Report {
     hanging.reason = Some("nothing came for 30 s".to_owned());
     let mut policy = judged("hermes/policy", Verdict::Pass, Vec::new());
     policy.other_policy = true;
-    let mut report = Report::of(
+    Report::of(
         run(vec![
             judged("hermes/closer", Verdict::Fail, lost_call()),
             judged("hermes/closer~one-call", Verdict::Pass, Vec::new()),
@@ -116,27 +117,25 @@ fn failing() -> Report {
             policy,
         ]),
         &Known::default(),
-    );
-    report.proof = "token ids equal in both modes; rounds 1 3".to_owned();
-    report
+    )
 }
 
 #[test]
 fn a_failing_run() {
     let expect = r#"tfproxy VERSION  http://localhost:8000/v1  vLLM 0.32.0  model puppet  profile vllm
-proof   token ids equal in both modes; rounds 1 3
+proof   token ids equal in both modes of 7 cases; deltas varied by the engine (rounds 1 3)
 sent    7 cases, openai-chat: 7 whole, 14 streamed, 0 retried, 41 s
 
-FAIL    2 faults in 4 of 7 cases  (5 findings, 2 of them consequences)
-1 error parity/tool-count  whole has no call, stream has one                        2 cases
-  when      every rounds; not one-call
+FAIL    2 faults in 3 of 7 cases, no usable answer in 1  (5 findings, 2 of them consequences)
+1 error parity/tool-count  hermes: whole has no call, stream has one                2 cases
+  when      every rounds; not with one call at most
   smallest  hermes/closer  says <tool_call>hermes/closer\u{1b}[2J</tool_call>
   whole     no call: content "<tool_call>..."                 finish stop         59 tokens
   stream    one call: lookup {"q": "a                         finish tool_calls   59 tokens
   clients   openai-python, openai-node: run a call that the other mode does not make, or miss one
   repeat    tfproxy --check --run hermes/closer
   bytes     reports/latest/failed/hermes-closer/  event 2, bytes 120..180, 3.207 ms
-2 warn parity/content-whitespace  content differs in whitespace                     1 case
+2 warn parity/content-whitespace  hermes: content differs in whitespace             1 case
   when      rounds 3 only
   smallest  hermes/blank  says <tool_call>hermes/blank\u{1b}[2J</tool_call>
   whole     content "text\n"                                  finish stop         59 tokens
@@ -146,7 +145,7 @@ FAIL    2 faults in 4 of 7 cases  (5 findings, 2 of them consequences)
 no usable answer                                                                    1 case
   hermes/hang  nothing came for 30 s
 not judged     1 skipped, 0 suspect, 0 unstable        (--show skipped)
-not counted    1 reply follows another policy than ours, alike in both modes (--show policy)
+not counted    1 reply follows another policy than ours, alike in both modes  (--show policy)
 not exercised  a call, several calls, reasoning, length, length inside a call, stop strings, n > 1, text beyond ASCII, errors
 reports/latest/  parity.json                                                        exit 1
 "#;
@@ -157,11 +156,14 @@ reports/latest/  parity.json                                                    
 #[test]
 fn quiet_is_the_verdict_and_the_last_line() {
     let expect = "\
-FAIL    2 faults in 4 of 7 cases  (5 findings, 2 of them consequences)
+FAIL    2 faults in 3 of 7 cases, no usable answer in 1  (5 findings, 2 of them consequences)
 reports/latest/  parity.json                                                        exit 1
 ";
     assert_eq!(printed(&failing(), Volume::Quiet, None, 1), expect);
 }
+
+/// The reply of every entry here, as `--show policy` prints it.
+const POLICY: &str = r#"{"content":"text","reasoning":null,"tool_calls":[],"finish":"stop","usage":{}}"#;
 
 #[test]
 fn details_on_demand() {
@@ -170,9 +172,14 @@ fn details_on_demand() {
         all.split_inclusive('\n').skip(5).collect::<String>()
     };
     let end = "reports/latest/  parity.json                                                        exit 1\n";
-    assert_eq!(tail(Show::Skipped), format!("  hermes/other  the server would not say it\n{end}"));
-    assert_eq!(tail(Show::Policy), format!("  hermes/policy  pass\n{end}"));
-    assert_eq!(tail(Show::Suspect), end);
+    assert_eq!(
+        tail(Show::Of(Verdict::Skipped)),
+        format!("  hermes/other  the server would not say it\n{end}")
+    );
+    assert_eq!(tail(Show::Policy), format!("  hermes/policy  {POLICY}\n{end}"));
+    assert_eq!(tail(Show::Of(Verdict::Suspect)), format!("suspect: none\n{end}"));
+    assert_eq!(tail(Show::Known), format!("known: none\n{end}"));
+    assert_eq!(tail(Show::Of(Verdict::Error)), format!("  hermes/hang  nothing came for 30 s\n{end}"));
     assert_eq!(tail(Show::Fault(9)), format!("there is no fault 9; there are 2\n{end}"));
     let fault = tail(Show::Fault(1));
     assert!(fault.contains("  case      hermes/closer\n  case      hermes/longer-closer\n"), "{fault}");
@@ -184,7 +191,7 @@ fn details_on_demand() {
 fn a_passing_run() {
     let report = Report::of(run(vec![judged("hermes/a", Verdict::Pass, Vec::new())]), &Known::default());
     let lines = printed(&report, Volume::Quiet, None, 0);
-    assert_eq!(lines.lines().next(), Some("PASS    1 of 1 cases  (no finding)"));
+    assert_eq!(lines.lines().next(), Some("PASS    1 of 1 case  (no finding)"));
     assert!(!report.fails(Severity::Warn) && !report.is_hollow());
 }
 
@@ -212,7 +219,7 @@ fn what_is_suspect_is_no_fault() {
     assert_eq!(report.faults, []);
     assert!(!report.fails(Severity::Error));
     let lines = printed(&report, Volume::Full, None, 4);
-    assert!(lines.contains("NOTHING 1 case"), "{lines}");
+    assert!(lines.contains("NOTHING judged to the end in 1 case  (1 suspect)\n"), "{lines}");
     assert!(
         lines.contains("not judged     0 skipped, 1 suspect, 0 unstable        (--show suspect)\n"),
         "{lines}"
@@ -245,9 +252,72 @@ fn five_faults_are_printed_and_the_rest_counted() {
 fn show_is_read_from_the_command_line() {
     let check = |text: &str, expect: Result<Show, BadShow>| assert_eq!(text.parse::<Show>(), expect);
     check("3", Ok(Show::Fault(3)));
-    check("skipped", Ok(Show::Skipped));
+    check("skipped", Ok(Show::Of(Verdict::Skipped)));
     check("policy", Ok(Show::Policy));
-    check("suspect", Ok(Show::Suspect));
-    check("0", Err(BadShow("0".to_owned())));
-    check("all", Err(BadShow("all".to_owned())));
+    check("error", Ok(Show::Of(Verdict::Error)));
+    check("known", Ok(Show::Known));
+    check("suspect", Ok(Show::Of(Verdict::Suspect)));
+    check("0", Err(BadShow));
+    check("all", Err(BadShow));
+}
+
+#[test]
+fn an_entry_without_an_answer_says_why_also_where_something_was_found() {
+    let mut hanging =
+        judged("hermes/hang", Verdict::Error, vec![example::finding("exchange/timeout", "", &["1"])]);
+    hanging.reason = Some("hangs: nothing more came after 7 bytes".to_owned());
+    let passing = judged("hermes/a", Verdict::Pass, Vec::new());
+    let report = Report::of(run(vec![hanging.clone(), passing.clone()]), &Known::default());
+    let lines = printed(&report, Volume::Full, None, 1);
+    assert!(
+        lines.contains("FAIL    1 fault in 1 of 2 cases, no usable answer in 1  (1 finding)\n"),
+        "{lines}"
+    );
+    assert!(lines.contains("\n  hermes/hang  hangs: nothing more came after 7 bytes\n"), "{lines}");
+    hanging.findings[0].severity = Severity::Info;
+    let report = Report::of(run(vec![hanging, passing]), &Known::default());
+    assert!(report.fails(Severity::Error), "an info beside it makes no answer of it");
+    assert!(
+        printed(&report, Volume::Quiet, None, 1).starts_with("FAIL    no usable answer in 1 of 2 cases\n")
+    );
+}
+
+#[test]
+fn proof_is_what_the_replies_say() {
+    let check = |tokens: &[Tokens], expect: &str| {
+        let entry =
+            |tokens: &Tokens| Judged { tokens: *tokens, ..judged("hermes/a", Verdict::Pass, Vec::new()) };
+        let report = Report::of(run(tokens.iter().map(entry).collect()), &Known::default());
+        assert_eq!(report.proof, expect);
+    };
+    let varied = "; deltas varied by the engine (rounds 1 3)";
+    let (hash, ids) = (Tokens::EqualHash, Tokens::EqualIds);
+    let (silent, nothing, different) = (Tokens::NotGiven, Tokens::NotAnswered, Tokens::Different);
+    check(&[nothing], "");
+    check(&[hash, nothing], &format!("token_sha equal in both modes of 1 case{varied}"));
+    check(&[ids, ids], &format!("token ids equal in both modes of 2 cases{varied}"));
+    check(
+        &[hash, silent, different],
+        &format!("token_sha equal in both modes of 1 of 3 cases, different in 1, not given in 1{varied}"),
+    );
+    check(&[silent, nothing], "none: token ids were not given; a difference is suspect");
+    check(&[different, silent], "none: tokens differ between the replies of 1 of 2 cases");
+}
+
+#[test]
+fn what_was_not_judged_is_told_in_one_line_too() {
+    let of =
+        |verdict: Verdict, count: usize| (0..count).map(move |_| judged("hermes/a", verdict, Vec::new()));
+    let check = |entries: Vec<Judged>, expect: &str| {
+        let report = Report::of(run(entries), &Known::default());
+        assert_eq!(printed(&report, Volume::Quiet, None, 0).lines().next(), Some(expect));
+    };
+    check(
+        of(Verdict::Pass, 8).chain(of(Verdict::Unstable, 1)).collect(),
+        "PASS    8 of 9 cases  (no finding, 1 unstable)",
+    );
+    check(
+        of(Verdict::Pass, 2).chain(of(Verdict::Skipped, 1)).collect(),
+        "SKIPPED 1 of 3 cases, more than a fifth  (2 of the others pass)",
+    );
 }

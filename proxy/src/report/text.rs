@@ -3,24 +3,23 @@
 //! In: a [`Report`] and how to print it. Out: lines of plain text; whatever a server or model said goes through
 //! [`plain::line`](crate::finding::plain::line), so that no escape sequence of theirs reaches the terminal.
 
-use super::Report;
+use super::{Report, fault, show};
 use crate::{
-    compare::show,
-    finding::{Fault, Finding, coverage::Condition, plain},
+    finding::{coverage::Condition, plain},
     request::Mode,
-    run::{Judged, Sent, Verdict},
+    run::{Judged, Verdict},
 };
 use std::{
     collections::BTreeMap,
     io::{self, Write},
 };
 
+pub use show::{BadShow, Show};
+
 /// Faults that are printed; the rest is counted.
 const FAULTS_MAX: usize = 5;
 /// Column at which counts of cases and the exit code stand.
-const RIGHT: usize = 84;
-/// Width of the column of values.
-const VALUE: usize = 48;
+pub(super) const RIGHT: usize = 84;
 /// Longest text of a server or model in one line.
 const SAID_MAX: usize = 100;
 /// Cases without a usable answer that are named.
@@ -39,8 +38,8 @@ pub struct Printing<'a> {
     pub folder_of: fn(&str) -> String,
     /// Files in it.
     pub files: &'a [&'a str],
-    /// The exit code that follows.
-    pub exit: u8,
+    /// The exit code that follows, and why where the report does not show it.
+    pub exit: (u8, Option<&'static str>),
 }
 
 /// How much to print.
@@ -52,24 +51,6 @@ pub enum Volume {
     Quiet,
 }
 
-/// Which details to print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Show {
-    /// The fault of that number, from 1, with all its cases and all findings of the smallest.
-    Fault(usize),
-    /// Entries that were skipped, and why.
-    Skipped,
-    /// Entries that differ without proof of equal tokens.
-    Suspect,
-    /// Entries whose reply follows another policy than ours.
-    Policy,
-}
-
-/// A `--show` value that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("show {0:?}: write the number of a fault, skipped, policy or suspect")]
-pub struct BadShow(pub String);
-
 /// Prints a report.
 pub fn print(out: &mut dyn Write, report: &Report, printing: &Printing<'_>) -> io::Result<()> {
     if printing.volume == Volume::Full {
@@ -79,15 +60,19 @@ pub fn print(out: &mut dyn Write, report: &Report, printing: &Printing<'_>) -> i
     writeln!(out, "{}", verdict(report))?;
     match printing.show {
         _ if printing.volume == Volume::Quiet => {}
-        Some(Show::Fault(number)) => one_fault(out, report, number, printing)?,
-        Some(Show::Skipped) => entries(out, report.of_verdict(Verdict::Skipped))?,
-        Some(Show::Suspect) => entries(out, report.of_verdict(Verdict::Suspect))?,
-        Some(Show::Policy) => entries(out, report.other_policy())?,
+        Some(what) => show::print(out, report, what, printing)?,
         None => summary(out, report, printing)?,
     }
-    let files = printing.files.join(" ");
-    let left = format!("{}/  {files}", printing.folder.trim_end_matches('/'));
-    writeln!(out, "{left:<RIGHT$}exit {}", printing.exit)
+    let left = format!("{}/  {}", printing.folder.trim_end_matches('/'), printing.files.join(" "));
+    let (status, why) = printing.exit;
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    writeln!(out, "{}", aligned(&left, RIGHT, &format!("exit {status}{why}")))
+}
+
+/// Text, and what stands to the right of it in a column of its own.
+pub(super) fn aligned(text: &str, column: usize, right: &str) -> String {
+    let gap = column.saturating_sub(text.chars().count()).max(2);
+    format!("{text}{:gap$}{right}", "")
 }
 
 fn header(out: &mut dyn Write, report: &Report) -> io::Result<()> {
@@ -104,7 +89,7 @@ fn header(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         fields.iter().filter(|f| !f.is_empty()).map(|f| plain::line(f, SAID_MAX)).collect();
     writeln!(out, "{}", fields.join("  "))?;
     if !report.proof.is_empty() {
-        writeln!(out, "proof   {}", plain::line(&report.proof, SAID_MAX))?;
+        writeln!(out, "proof   {}", plain::line(&report.proof, 2 * SAID_MAX))?;
     }
     let (cases, retried) = (count(report.entries.len(), "case"), report.retried);
     writeln!(out, "sent    {cases}, {}, {retried} retried, {}", sent(report), duration(report.seconds))
@@ -131,7 +116,7 @@ fn duration(seconds: f64) -> String {
 }
 
 /// `1 case`, `7 cases`.
-fn count(number: usize, what: &str) -> String {
+pub(super) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
@@ -142,40 +127,65 @@ fn verdict(report: &Report) -> String {
         let done = format!("{} of {} cases were judged", totals.cases, report.planned.max(totals.cases));
         return format!("ABORTED {}  ({done})", plain::line(reason, SAID_MAX));
     }
-    let failing = report.failing().count();
-    if failing > 0 {
-        return failed(report, failing);
+    if report.failing().next().is_some() {
+        return failed(report);
     }
     if totals.passed + totals.failed == 0 {
         return format!(
-            "NOTHING {} judged to the end",
-            count(totals.cases, "case").replacen("0 cases", "no case", 1)
+            "NOTHING judged to the end in {}{}",
+            count(totals.cases, "case"),
+            noted(&unjudged(report))
         );
+    }
+    if report.is_hollow() {
+        let passed = vec![format!("{} of the others pass", totals.passed)];
+        let all = count(totals.cases, "case");
+        return format!("SKIPPED {} of {all}, more than a fifth{}", totals.skipped, noted(&passed));
     }
     let mut notes = vec![match totals.info_findings {
         0 => "no finding".to_owned(),
         infos => count(infos, "info"),
     }];
+    notes.extend(unjudged(report));
     if report.known().next().is_some() {
         notes.push(count(report.known().count(), "known finding"));
     }
-    format!("PASS    {} of {} cases  ({})", totals.passed, totals.cases, notes.join(", "))
+    format!("PASS    {} of {}{}", totals.passed, count(totals.cases, "case"), noted(&notes))
 }
 
-fn failed(report: &Report, failing: usize) -> String {
-    let (all, consequences) =
-        (report.differences().count(), report.differences().filter(|f| !f.is_primary()).count());
-    let cases = report.entries.len();
+/// How many entries have no verdict that stands, by kind.
+fn unjudged(report: &Report) -> Vec<String> {
+    let kinds = [Verdict::Skipped, Verdict::Suspect, Verdict::Unstable, Verdict::Inconclusive];
+    let counts = kinds.map(|verdict| (report.of_verdict(verdict).count(), verdict.name()));
+    counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect()
+}
+
+fn noted(notes: &[String]) -> String {
+    if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) }
+}
+
+fn failed(report: &Report) -> String {
+    let all = format!("of {}", count(report.entries.len(), "case"));
+    let (broken, differing) = (report.unanswered().count(), report.differing().count());
     let faults = count(report.faults.len(), "fault");
-    let differences = count(all, "finding");
-    format!(
-        "FAIL    {faults} in {failing} of {cases} cases  ({differences}, {consequences} of them consequences)"
-    )
+    let what = match (differing, broken) {
+        (0, broken) => format!("no usable answer in {broken} {all}"),
+        (differing, 0) => format!("{faults} in {differing} {all}"),
+        (differing, broken) => format!("{faults} in {differing} {all}, no usable answer in {broken}"),
+    };
+    let (findings, consequences) =
+        (report.differences().count(), report.differences().filter(|f| !f.is_primary()).count());
+    let counted = [
+        (findings, count(findings, "finding")),
+        (consequences, format!("{consequences} of them consequences")),
+    ];
+    let notes: Vec<String> = counted.into_iter().filter(|(n, _)| *n > 0).map(|(_, words)| words).collect();
+    format!("FAIL    {what}{}", noted(&notes))
 }
 
 fn summary(out: &mut dyn Write, report: &Report, printing: &Printing<'_>) -> io::Result<()> {
     for (at, fault) in report.faults.iter().take(FAULTS_MAX).enumerate() {
-        print_fault(out, report, at + 1, fault, printing)?;
+        fault::print(out, report, at + 1, fault, printing)?;
     }
     let more = report.faults.len().saturating_sub(FAULTS_MAX);
     if more > 0 {
@@ -185,194 +195,66 @@ fn summary(out: &mut dyn Write, report: &Report, printing: &Printing<'_>) -> io:
     not_looked_at(out, report)
 }
 
-/// Entries without a usable answer: they have no finding, only a reason.
+/// Entries without a usable answer, and why, whatever else was found in them.
 fn broken(out: &mut dyn Write, report: &Report) -> io::Result<()> {
-    let broken: Vec<&Judged> = report.of_verdict(Verdict::Error).filter(|e| e.findings.is_empty()).collect();
+    let broken: Vec<&Judged> = report.unanswered().collect();
     if broken.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{:<RIGHT$}{}", "no usable answer", count(broken.len(), "case"))?;
-    entries(out, broken.iter().take(ERRORS_MAX).copied())?;
+    writeln!(out, "{}", aligned("no usable answer", RIGHT, &count(broken.len(), "case")))?;
+    broken.iter().take(ERRORS_MAX).try_for_each(|entry| show::entry(out, entry))?;
     if broken.len() > ERRORS_MAX {
-        writeln!(out, "  and {} more", broken.len() - ERRORS_MAX)?;
+        writeln!(out, "  and {} more (--show error)", broken.len() - ERRORS_MAX)?;
     }
     Ok(())
 }
 
 fn not_looked_at(out: &mut dyn Write, report: &Report) -> io::Result<()> {
-    let totals = report.totals();
-    let mut not_judged =
-        format!("{} skipped, {} suspect, {} unstable", totals.skipped, totals.suspect, totals.unstable);
-    if totals.inconclusive > 0 {
-        not_judged.extend([", ", &totals.inconclusive.to_string(), " inconclusive"]);
-    }
-    let show = if totals.skipped == 0 && totals.suspect > 0 { "suspect" } else { "skipped" };
-    writeln!(out, "not judged     {not_judged:<39} (--show {show})")?;
-    let policy = report.other_policy().count();
-    if policy > 0 {
-        let replies = if policy == 1 { "1 reply follows" } else { &format!("{policy} replies follow") };
-        writeln!(
+    row(
+        out,
+        "not judged",
+        &not_judged(report),
+        unjudged(report).first().and_then(|first| first.split(' ').nth(1)),
+    )?;
+    match report.other_policy().count() {
+        0 => {}
+        1 => row(
             out,
-            "not counted    {replies} another policy than ours, alike in both modes (--show policy)"
-        )?;
+            "not counted",
+            "1 reply follows another policy than ours, alike in both modes",
+            Some("policy"),
+        )?,
+        count => {
+            let replies = format!("{count} replies follow another policy than ours, alike in both modes");
+            row(out, "not counted", &replies, Some("policy"))?;
+        }
     }
     let known = report.known().count();
     if known > 0 {
-        writeln!(out, "known          {}", count(known, "finding"))?;
+        row(out, "known", &format!("{}, declared with a reason", count(known, "finding")), Some("known"))?;
     }
     for stale in &report.stale {
-        writeln!(out, "stale          {}: nothing fails there any more", plain::line(stale, SAID_MAX))?;
+        row(out, "stale", &format!("{}: nothing fails there any more", plain::line(stale, SAID_MAX)), None)?;
     }
     let missing: Vec<&str> = report.not_exercised().into_iter().map(Condition::words).collect();
-    if !missing.is_empty() {
-        writeln!(out, "not exercised  {}", missing.join(", "))?;
-    }
-    Ok(())
+    if missing.is_empty() { Ok(()) } else { row(out, "not exercised", &missing.join(", "), None) }
 }
 
-fn print_fault(
-    out: &mut dyn Write,
-    report: &Report,
-    number: usize,
-    fault: &Fault,
-    printing: &Printing<'_>,
-) -> io::Result<()> {
-    let shape = plain::line(&fault.shape, SAID_MAX);
-    let head = format!("{number} {} {}  {shape}", fault.severity.name(), fault.rule);
-    writeln!(out, "{head:<RIGHT$}{}", count(fault.cases.len(), "case"))?;
-    let entry = report.entries.iter().find(|e| e.id == fault.smallest);
-    field(out, "when", &fault.when)?;
-    let says = entry.and_then(|e| e.says.as_deref());
-    let says = says.map(|s| format!("  says {}", plain::line(s, SAID_MAX - 20))).unwrap_or_default();
-    field(out, "smallest", &format!("{}{says}", plain::line(&fault.smallest, SAID_MAX)))?;
-    sides(out, &fault.example, entry)?;
-    let clients: Vec<String> =
-        fault.example.clients.iter().map(|(who, what)| format!("{who}: {what}")).collect();
-    if !clients.is_empty() {
-        field(out, "clients", &clients.join("; "))?;
-    }
-    if !fault.example.repeat.is_empty() {
-        field(out, "repeat", &plain::line(&fault.example.repeat, 2 * SAID_MAX))?;
-    }
-    field(out, "bytes", &bytes(fault, printing))
-}
-
-fn field(out: &mut dyn Write, name: &str, value: &str) -> io::Result<()> {
-    writeln!(out, "{}", format!("  {name:<9} {value}").trim_end())
-}
-
-/// What either side gave, with finish and tokens of the exchange that shows it.
-fn sides(out: &mut dyn Write, finding: &Finding, entry: Option<&Judged>) -> io::Result<()> {
-    let sent = |mode: Mode, rounds: Option<&String>| {
-        let all = entry.map(|e| e.exchanges.as_slice()).unwrap_or_default();
-        all.iter().find(|s| s.mode == mode && rounds.is_none_or(|r| *r == s.rounds))
+fn not_judged(report: &Report) -> String {
+    let totals = report.totals();
+    let inconclusive = if totals.inconclusive == 0 {
+        String::new()
+    } else {
+        format!(", {} inconclusive", totals.inconclusive)
     };
-    let stream = sent(Mode::Stream, finding.rounds.first());
-    let whole = sent(Mode::Whole, None);
-    let came = if finding.rounds.is_empty() { whole } else { stream };
-    let rows = match (finding.kind, finding.rule.split('/').next()) {
-        (None, _) => [("", None, None), ("found", finding.stream.as_deref(), came)],
-        (_, Some("expect")) => {
-            [("expected", finding.whole.as_deref(), None), ("came", finding.stream.as_deref(), came)]
-        }
-        _ => [("whole", finding.whole.as_deref(), whole), ("stream", finding.stream.as_deref(), stream)],
-    };
-    for (name, said, sent) in rows {
-        if let Some(said) = said {
-            field(out, name, &side(&finding.path, said, sent))?;
-        }
-    }
-    match &finding.diff {
-        Some(diff) if finding.path != "tool_calls" && finding.path != "finish" => {
-            field(out, "diff", &plain::line(diff, 2 * SAID_MAX))
-        }
-        _ => Ok(()),
-    }
+    format!(
+        "{} skipped, {} suspect, {} unstable{inconclusive}",
+        totals.skipped, totals.suspect, totals.unstable
+    )
 }
 
-fn side(path: &str, said: &str, sent: Option<&Sent>) -> String {
-    let value = match path {
-        "content" | "reasoning" | "refusal" => format!("{path} \"{}\"", plain::line(said, VALUE - 12)),
-        "" | "tool_calls" => plain::line(said, VALUE),
-        _ => {
-            let name = plain::line(path, VALUE / 2);
-            let room = VALUE.saturating_sub(name.chars().count() + 1);
-            format!("{name} {}", plain::line(said, room))
-        }
-    };
-    let finish = sent.and_then(|s| s.finish.as_deref());
-    let finish = finish.map(|f| format!("finish {}", plain::line(f, 20))).unwrap_or_default();
-    let tokens = sent.and_then(|s| s.tokens).map(|t| format!("{t} tokens")).unwrap_or_default();
-    format!("{value:<VALUE$}  {finish:<18}  {tokens}")
-}
-
-/// Where the bytes lie, and which of them show it.
-fn bytes(fault: &Fault, printing: &Printing<'_>) -> String {
-    let at = format!(
-        "{}/failed/{}/",
-        printing.folder.trim_end_matches('/'),
-        (printing.folder_of)(&fault.smallest)
-    );
-    let finding = &fault.example;
-    let event = finding.event.map(|event| format!("event {event}"));
-    let span = finding.span.map(|span| format!("bytes {}..{}", span.start, span.end));
-    let time = finding.at.map(|at| format!("{}.{:03} ms", at / 1000, at % 1000));
-    let place: Vec<String> = [event, span, time].into_iter().flatten().collect();
-    if place.is_empty() { at } else { format!("{at}  {}", place.join(", ")) }
-}
-
-fn one_fault(out: &mut dyn Write, report: &Report, number: usize, printing: &Printing<'_>) -> io::Result<()> {
-    let Some(fault) = number.checked_sub(1).and_then(|at| report.faults.get(at)) else {
-        return writeln!(out, "there is no fault {number}; there are {}", report.faults.len());
-    };
-    print_fault(out, report, number, fault, printing)?;
-    for id in &fault.cases {
-        field(out, "case", &plain::line(id, SAID_MAX))?;
-    }
-    let entry = report.entries.iter().find(|e| e.id == fault.smallest);
-    for finding in entry.map(|e| e.findings.as_slice()).unwrap_or_default() {
-        detail(out, finding)?;
-    }
-    Ok(())
-}
-
-fn detail(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
-    let because =
-        finding.because_of.as_ref().map(|cause| format!("  because of {cause}")).unwrap_or_default();
-    let rounds = if finding.rounds.is_empty() { "whole".to_owned() } else { finding.rounds.join(" ") };
-    let head =
-        format!("{} {}  {}  rounds {rounds}{because}", finding.severity.name(), finding.rule, finding.path);
-    field(out, "finding", &plain::line(&head, 2 * SAID_MAX))?;
-    let said = finding.diff.as_ref().or(finding.stream.as_ref());
-    said.map_or(Ok(()), |said| field(out, "", &plain::line(said, show::VALUE_MAX)))
-}
-
-fn entries<'a>(out: &mut dyn Write, entries: impl Iterator<Item = &'a Judged>) -> io::Result<()> {
-    for entry in entries {
-        let reason = match (entry.reason.as_deref(), entry.findings.first()) {
-            (Some(reason), _) => reason.to_owned(),
-            (None, Some(finding)) => format!("{} {}", finding.rule, finding.path),
-            (None, None) => entry.verdict.name().to_owned(),
-        };
-        writeln!(out, "  {}  {}", plain::line(&entry.id, SAID_MAX), plain::line(&reason, 2 * SAID_MAX))?;
-    }
-    Ok(())
-}
-
-// === impl Show ===
-
-impl std::str::FromStr for Show {
-    type Err = BadShow;
-
-    fn from_str(text: &str) -> Result<Self, BadShow> {
-        match text {
-            "skipped" => Ok(Self::Skipped),
-            "suspect" => Ok(Self::Suspect),
-            "policy" => Ok(Self::Policy),
-            number => match number.parse() {
-                Ok(number) if number > 0 => Ok(Self::Fault(number)),
-                _ => Err(BadShow(text.to_owned())),
-            },
-        }
-    }
+/// One line of what was left aside, and how to see it.
+fn row(out: &mut dyn Write, name: &str, text: &str, show: Option<&str>) -> io::Result<()> {
+    let show = show.map(|what| format!("(--show {what})")).unwrap_or_default();
+    writeln!(out, "{}", aligned(&format!("{name:<14} {text}"), 55, &show).trim_end())
 }

@@ -4,7 +4,7 @@
 //! traffic come through here as well, as entries without a case.
 
 use super::{
-    Expected, Judged, Sent, Verdict,
+    Expected, Judged, Sent, Tokens, Verdict,
     answer::{self, Answer},
     pairs::{Ground, Pairs, Says},
     shown::shown,
@@ -50,6 +50,7 @@ pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
         exchanges: readings.iter().map(sent).collect(),
         reply: reply(&readings),
         findings,
+        tokens: Tokens::of(&readings),
         other_policy: answer.other_policy,
         exercised: readings.first().map(exercised).unwrap_or_default(),
         ..unasked(entry)
@@ -76,6 +77,7 @@ fn unasked(entry: &Entry) -> Judged {
         exchanges: Vec::new(),
         reply: Value::Null,
         findings: Vec::new(),
+        tokens: Tokens::NotAnswered,
         other_policy: false,
         tags: case.tags.clone(),
         exercised: Vec::new(),

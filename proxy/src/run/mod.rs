@@ -17,12 +17,14 @@ pub mod shown;
 pub mod stages;
 #[cfg(test)]
 mod tests;
+mod tokens;
 pub mod upstream;
 pub mod verdict;
 pub mod workers;
 
 pub use crate::compare::Expected;
 pub use counts::{FailOn, fails};
+pub use tokens::Tokens;
 
 /// What became of one entry (case x dialect, derived variants included).
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +53,8 @@ pub struct Judged {
     pub reply: Value,
     /// What was found, primaries before their consequences.
     pub findings: Vec<Finding>,
+    /// What the replies say of the tokens that they come from.
+    pub tokens: Tokens,
     /// The reply follows another policy than ours, alike in both modes.
     pub other_policy: bool,
     /// The case's tags.

@@ -26,6 +26,9 @@ use tokio::{sync::mpsc, task::JoinSet};
 /// Cases in a row without a usable answer, all for the same reason, that stop a run.
 pub const MAX_ALIKE: usize = 5;
 
+/// Why a run stopped that the user stopped.
+pub const INTERRUPTED: &str = "interrupted";
+
 /// What there is to do, and how.
 #[derive(Debug)]
 pub struct Job {
@@ -43,6 +46,8 @@ pub struct Job {
     pub jobs: usize,
     /// How often a busy server is asked again.
     pub retries: u32,
+    /// How often an entry that fails is asked again; if it passes once, it is unstable.
+    pub again: u32,
     /// Requests at most, retries aside.
     pub max_requests: Option<usize>,
 }
@@ -70,6 +75,7 @@ struct Bench {
     sender: Sender,
     terms: Terms,
     retries: u32,
+    again: u32,
 }
 
 /// What is known of the run so far.
@@ -100,6 +106,7 @@ pub async fn run(job: Job, sink: &mut impl Sink, stop: impl Future<Output = ()>)
         sender: job.sender,
         terms: job.terms,
         retries: job.retries,
+        again: job.again,
     });
     let (told, mut heard) = mpsc::channel(job.jobs.max(1));
     let mut workers = JoinSet::new();
@@ -109,7 +116,7 @@ pub async fn run(job: Job, sink: &mut impl Sink, stop: impl Future<Output = ()>)
     drop(told);
     let mut progress = Progress::default();
     tokio::select! {
-        () = stop => sink.event(RunEvent::Aborted("interrupted".to_owned())),
+        () = stop => sink.event(RunEvent::Aborted(INTERRUPTED.to_owned())),
         aborted = collect(&mut heard, &bench, &mut progress, sink) => {
             if let Some(why) = aborted {
                 sink.event(RunEvent::Aborted(why));
@@ -152,7 +159,8 @@ async fn work(bench: Arc<Bench>, told: mpsc::Sender<Done>) {
             Ok(planned) => {
                 let asked = ask(&bench.sender, planned, bench.retries).await;
                 let judged = judge(entry, &asked.exchanges, &bench.terms);
-                Done { index, judged, exchanges: asked.exchanges, retried: asked.retried }
+                let done = Done { index, judged, exchanges: asked.exchanges, retried: asked.retried };
+                bench.again(entry, planned, done).await
             }
         };
         if told.send(done).await.is_err() {
@@ -187,6 +195,35 @@ async fn collect(
         }
     }
     None
+}
+
+// === impl Bench ===
+
+impl Bench {
+    /// Asks an entry that fails again. What was found stands, with its bytes; if it is not found each time, the entry is
+    /// unstable.
+    async fn again(&self, entry: &Entry, planned: &[Planned], mut done: Done) -> Done {
+        for attempt in 1..=self.again {
+            if !matches!(done.judged.verdict, Verdict::Fail | Verdict::Suspect | Verdict::Error) {
+                break;
+            }
+            let asked = ask(&self.sender, planned, self.retries).await;
+            done.retried += asked.exchanges.len() + asked.retried;
+            if judge(entry, &asked.exchanges, &self.terms).verdict == Verdict::Pass {
+                done.judged.reason = Some(vanished(&done.judged, attempt));
+                done.judged.verdict = Verdict::Unstable;
+            }
+        }
+        done
+    }
+}
+
+/// What was found at first and was not there when asked again.
+fn vanished(judged: &Judged, attempt: u32) -> String {
+    let found = judged.findings.first().map(|f| format!("{} {}", f.rule, f.path).trim_end().to_owned());
+    let what = judged.reason.clone().or(found).unwrap_or_else(|| judged.verdict.name().to_owned());
+    let again = if attempt == 1 { "once".to_owned() } else { format!("{attempt} times") };
+    format!("{what}; passed when asked again {again}")
 }
 
 // === impl Progress ===

@@ -289,6 +289,7 @@ pub fn verdict(request: &Request, exchanges: &[Exchange]) -> Judged {
         exchanges: Vec::new(),
         reply: Value::Null,
         findings: is_wrong.then_some(finding).into_iter().collect(),
+        tokens: tfproxy::run::Tokens::default(),
         other_policy: false,
         tags: Vec::new(),
         exercised: Vec::new(),

@@ -91,6 +91,7 @@ fn judged(verdict: Verdict, findings: &[(&str, Severity)]) -> Judged {
         exchanges: Vec::new(),
         reply: serde_json::Value::Null,
         findings: findings.iter().map(finding).collect(),
+        tokens: crate::run::Tokens::default(),
         other_policy: false,
         tags: Vec::new(),
         exercised: Vec::new(),

@@ -1,0 +1,45 @@
+//! Whether the replies of an entry are known to come from equal tokens, and by what.
+//!
+//! In: the readings of an entry. Out: [`Tokens`]: what a report says of proof rests on this and on nothing assumed.
+
+use super::{stages::Reading, verdict::Outcome};
+
+/// What the replies of an entry say of the tokens that they come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tokens {
+    /// Not both modes answered: there is nothing to prove.
+    #[default]
+    NotAnswered,
+    /// Not every reply says something.
+    NotGiven,
+    /// The ids are equal in all replies.
+    EqualIds,
+    /// A hash of the ids is equal in all replies.
+    EqualHash,
+    /// Two replies say that their tokens differ.
+    Different,
+}
+
+// === impl Tokens ===
+
+impl Tokens {
+    /// What the replies say.
+    pub fn of(readings: &[Reading<'_>]) -> Self {
+        let answers: Vec<_> = readings.iter().filter(|r| r.outcome == Outcome::Answered).collect();
+        let has = |is_whole: bool| answers.iter().any(|r| r.is_whole() == is_whole);
+        let [first, others @ ..] = answers.as_slice() else { return Self::NotAnswered };
+        if !has(true) || !has(false) {
+            return Self::NotAnswered;
+        }
+        let same: Vec<_> = others.iter().map(|r| first.reply.proof.same_tokens(&r.reply.proof)).collect();
+        if same.contains(&Some(false)) {
+            Self::Different
+        } else if same.contains(&None) {
+            Self::NotGiven
+        } else if answers.iter().all(|r| r.reply.proof.token_ids.is_some()) {
+            Self::EqualIds
+        } else {
+            Self::EqualHash
+        }
+    }
+}
