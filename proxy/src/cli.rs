@@ -100,6 +100,9 @@ pub struct ServeArgs {
     /// Record every exchange in this folder.
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     pub record: Option<PathBuf>,
+    /// Let requests ask the bundled engine for plants and decoys.
+    #[arg(long, conflicts_with_all = ["check", "upstream"])]
+    pub plants: bool,
 }
 
 /// Options of `--check`.

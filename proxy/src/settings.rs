@@ -8,6 +8,7 @@ use crate::{
         BadRoot, Credentials, Limits, Root,
         credentials::{BadCredentials, PlainHttp},
     },
+    mode::bundled::Plants,
     plan::{Depth, Rounds},
     report::text::Show,
     request::{
@@ -64,6 +65,8 @@ pub struct ServeSettings {
     pub shadow: Shadow,
     /// Where exchanges are recorded.
     pub record: Option<PathBuf>,
+    /// Whether the bundled engine may be asked for plants.
+    pub plants: Plants,
     /// Where reports land.
     pub report: PathBuf,
 }
@@ -189,8 +192,9 @@ pub fn settle(cli: Cli, environment: impl Fn(&str) -> Option<String>) -> Result<
                 return Ok(Task::Check(Box::new(check(cli.checks, access, cli.report)?)));
             }
             let shadow = if cli.serve.shadow { Shadow::Sent } else { Shadow::Off };
+            let plants = if cli.serve.plants { Plants::Allowed } else { Plants::Refused };
             let (listen, record) = (cli.serve.listen, cli.serve.record);
-            Ok(Task::Serve(ServeSettings { listen, access, shadow, record, report: cli.report }))
+            Ok(Task::Serve(ServeSettings { listen, access, shadow, record, plants, report: cli.report }))
         }
     }
 }

@@ -105,7 +105,7 @@ fn a_twin_goes_to_another_server_only_where_that_is_wanted() {
 #[test]
 fn a_failing_exchange_is_told_kept_and_sent_again() {
     let folder = Folder::new();
-    let proxy = Running::proxy(&folder, &[]);
+    let proxy = Running::proxy(&folder, &["--plants"]);
     let says = CALL.split('\n').next_back().unwrap();
     Asking::of(&proxy.url).chat(&request("puppet-hermes+plant-call-dropped", says, true), &[]);
     let line = proxy.line(&["stream empty, 44 tokens billed", "parity/tool-count tool_calls"]);

@@ -44,7 +44,7 @@ pub async fn serve(settings: ServeSettings) -> Exit {
         credentials: settings.access.credentials.clone(),
         fail_on: FailOn::Error,
     };
-    let wiring = wiring(&settings.access, terms, Plants::Refused);
+    let wiring = wiring(&settings.access, terms, settings.plants);
     match proxy::proxy(options, wiring, Box::new(io::stdout()), interrupted()).await {
         Ok(()) => Exit::Clean,
         Err(error) => {

@@ -143,13 +143,13 @@ async fn a_connection_that_the_server_had_closed_blames_no_exchange() {
     let server = tokio::spawn(async move {
         let (mut kept, _) = listener.accept().await.unwrap();
         let mut request = [0; 4096];
-        kept.read(&mut request).await.unwrap();
+        assert!(kept.read(&mut request).await.unwrap() > 0);
         kept.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na").await.unwrap();
         // The second request meets the close.
-        kept.read(&mut request).await.unwrap();
+        assert!(kept.read(&mut request).await.unwrap() > 0);
         drop(kept);
         let (mut fresh, _) = listener.accept().await.unwrap();
-        fresh.read(&mut request).await.unwrap();
+        assert!(fresh.read(&mut request).await.unwrap() > 0);
         fresh.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nb").await.unwrap();
         // No request is sent a third time.
         fresh.read(&mut request).await.unwrap()
