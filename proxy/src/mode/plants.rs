@@ -22,7 +22,7 @@ use crate::{
     },
     rules::Severity,
     run::{
-        Judged,
+        Judged, Verdict,
         event::RunEvent,
         workers::{INTERRUPTED, Job, Sink, run as run_job},
     },
@@ -55,8 +55,10 @@ struct Tried {
     plant: Plant,
     /// Cases that were asked.
     cases: BTreeSet<String>,
-    /// Rules that fired, as warnings or errors.
+    /// Rules that fired, as warnings or errors; of a decoy also verdicts other than pass.
     fired: Fired,
+    /// Cases in which the catcher is what is wrong, and no consequence of it.
+    caught: BTreeSet<String>,
     /// Cases written for this plant.
     own: BTreeSet<String>,
     /// Why the run was aborted, if it was.
@@ -75,6 +77,8 @@ struct Collector<'a> {
 enum Wrong {
     /// The rule that should catch it did not fire.
     Missed,
+    /// It fired, but everywhere as the consequence of another rule.
+    Consequence,
     /// It fired in cases only that were written for it.
     OnlyOwn,
     /// A decoy was not met with silence.
@@ -168,8 +172,14 @@ async fn one(plant: Plant, ready: &Ready, cases: &[Arc<Case>], known: &Known, jo
         max_requests: None,
     };
     let tag = format!("plant:{}", plant.name);
-    let tried =
-        Tried { plant, cases: BTreeSet::new(), fired: Fired::new(), own: BTreeSet::new(), aborted: None };
+    let tried = Tried {
+        plant,
+        cases: BTreeSet::new(),
+        fired: Fired::new(),
+        caught: BTreeSet::new(),
+        own: BTreeSet::new(),
+        aborted: None,
+    };
     let mut collector = Collector { known, tag, tried };
     run_job(job, &mut collector, interrupted()).await;
     collector.tried
@@ -224,8 +234,17 @@ impl Collector<'_> {
         if judged.tags.contains(&self.tag) {
             self.tried.own.insert(judged.case.clone());
         }
+        let catcher = self.tried.plant.catchers.first().copied();
         for finding in judged.findings.iter().filter(|f| f.severity > Severity::Info && f.known.is_none()) {
             self.tried.fired.entry(finding.rule.clone()).or_default().insert(judged.case.clone());
+            if catcher == Some(finding.rule.as_str()) && finding.is_primary() {
+                self.tried.caught.insert(judged.case.clone());
+            }
+        }
+        let known = judged.findings.iter().any(|f| f.known.is_some());
+        if self.tried.plant.kind == PlantKind::Decoy && judged.verdict != Verdict::Pass && !known {
+            let verdict = format!("verdict {}", judged.verdict.name());
+            self.tried.fired.entry(verdict).or_default().insert(judged.case.clone());
         }
         self.tried.cases.insert(judged.case);
     }
@@ -241,11 +260,11 @@ impl Tried {
         match self.plant.kind {
             PlantKind::Decoy => (!self.fired.is_empty()).then_some(Wrong::Noisy),
             PlantKind::Plant => {
-                let cases = self.plant.catchers.first().and_then(|catcher| self.fired.get(*catcher));
-                match cases {
-                    None => Some(Wrong::Missed),
-                    Some(cases) if cases.is_subset(&self.own) => Some(Wrong::OnlyOwn),
-                    Some(_) => None,
+                let fired = self.plant.catchers.first().is_some_and(|c| self.fired.contains_key(*c));
+                match (fired, self.caught.is_empty()) {
+                    (false, _) => Some(Wrong::Missed),
+                    (true, true) => Some(Wrong::Consequence),
+                    (true, false) => self.caught.is_subset(&self.own).then_some(Wrong::OnlyOwn),
                 }
             }
         }
@@ -258,6 +277,9 @@ impl Tried {
             None if self.plant.kind == PlantKind::Decoy => format!("silent in {} cases", self.cases.len()),
             None => format!("{catcher} in {count} of {} cases", self.cases.len()),
             Some(Wrong::Missed) => format!("MISSED: {catcher} did not fire; fired: {}", self.fired_list()),
+            Some(Wrong::Consequence) => {
+                format!("NEVER FIRST: {catcher} fired as a consequence only; fired: {}", self.fired_list())
+            }
             Some(Wrong::OnlyOwn) => {
                 format!("ONLY OWN: {catcher} fired in cases only that were written for it")
             }
@@ -346,9 +368,21 @@ mod tests {
             plant: Plant { name: "p", kind, sentence: "", catchers: &["parity/content"] },
             cases: set(&["a/1", "a/2"]),
             fired: fired.iter().map(|(rule, cases)| ((*rule).to_owned(), set(cases))).collect(),
+            caught: fired
+                .iter()
+                .filter(|(rule, _)| *rule == "parity/content")
+                .flat_map(|(_, cases)| set(cases))
+                .collect(),
             own: set(own),
             aborted: None,
         }
+    }
+
+    #[test]
+    fn a_catcher_that_is_a_consequence_everywhere_catches_nothing() {
+        let mut tried = tried(PlantKind::Plant, &[("parity/content", &["a/1", "a/2"])], &[]);
+        tried.caught.clear();
+        assert_eq!(tried.wrong(), Some(Wrong::Consequence));
     }
 
     #[test]
