@@ -38,6 +38,7 @@ pub(super) fn compare(left: &Reply, right: &Reply, equality: Equality<'_>, found
         found.push(count_differs(left, right, &a, &b, &pairing));
     }
     compare_names(&pairing, &a, &b, found);
+    compare_ids(&pairing, &a, &b, found);
     for &(i, j) in &pairing.pairs {
         if let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
             arguments::compare(&format!("tool_calls[{i}]"), x, y, equality, found);
@@ -133,6 +134,35 @@ fn compare_names(pairing: &Pairing, a: &[&Call], b: &[&Call], found: &mut Vec<Di
             difference.diff = show::diff(&x.name, &y.name);
             found.push(difference);
         }
+    }
+}
+
+/// The first pair of calls whose ids are not of one form. The ids themselves differ from reply to reply.
+fn compare_ids(pairing: &Pairing, a: &[&Call], b: &[&Call], found: &mut Vec<Difference>) {
+    let first = pairing.pairs.iter().find_map(|&(i, j)| {
+        let (x, y) = (a.get(i)?, b.get(j)?);
+        let (one, other) = (x.id.as_deref(), y.id.as_deref());
+        let path = format!("tool_calls[{i}].id");
+        (!is_one_form(one, other)).then(|| {
+            Difference::of_values("parity/tool-id-form", &path, one, other).at(Some(x.event), Some(y.event))
+        })
+    });
+    found.extend(first);
+}
+
+/// Whether ids start with the same word and are equally long; ids that count may grow.
+fn is_one_form(left: Option<&str>, right: Option<&str>) -> bool {
+    fn parts(id: &str) -> (&str, &str) {
+        let is_word = |text: &str| text.bytes().all(|b| b.is_ascii_alphabetic());
+        id.split_once(['_', '-', '.', ':']).filter(|(word, _)| is_word(word)).unwrap_or(("", id))
+    }
+    let counts = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    match (left.map(parts), right.map(parts)) {
+        (Some((word, rest)), Some((other, others))) => {
+            word == other && (rest.len() == others.len() || (counts(rest) && counts(others)))
+        }
+        (None, None) => true,
+        _ => false,
     }
 }
 

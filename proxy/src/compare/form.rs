@@ -1,5 +1,5 @@
-//! What is equal in substance and differs in form: presence of content, the name of the reasoning field, model, fingerprint;
-//! and the number of choices, which is substance but has no better home.
+//! What is equal in substance and differs in form: role, presence of content, the name of the reasoning field, model,
+//! fingerprint, fields of the vendor; and the number of choices, which is substance but has no better home.
 
 use super::{Difference, Kind};
 use crate::fold::{Reply, reply::Presence};
@@ -14,8 +14,27 @@ pub(super) fn compare_choices(left: &Reply, right: &Reply, found: &mut Vec<Diffe
     }
 }
 
+/// Fields of vendors that are known to come in one mode only, and mean nothing there.
+const ONE_MODE: [&str; 9] = [
+    // vLLM: of the whole reply.
+    "prompt_logprobs",
+    "prompt_token_ids",
+    "prompt_text",
+    "kv_transfer_params",
+    "prompt_routed_experts",
+    // Groq and others: usage and trace ids of their own on one chunk.
+    "x_groq",
+    // llama.cpp: on request, of the last chunk or the whole reply.
+    "__verbose",
+    "timings",
+    "prompt_progress",
+];
+
 /// Compares the forms.
 pub(super) fn compare(left: &Reply, right: &Reply, found: &mut Vec<Difference>) {
+    if let (Some(x), Some(y)) = (&left.role, &right.role) {
+        push_unequal("parity/role", "role", x, y, found);
+    }
     let (a, b) = (&left.reasoning_field, &right.reasoning_field);
     if let (Some(x), Some(y)) = (a, b) {
         push_unequal("parity/reasoning-field", "reasoning", x, y, found);
@@ -27,6 +46,18 @@ pub(super) fn compare(left: &Reply, right: &Reply, found: &mut Vec<Difference>) 
         push_unequal("parity/fingerprint", "system_fingerprint", x, y, found);
     }
     compare_presence(left, right, found);
+    compare_extras(left, right, found);
+}
+
+/// Fields of the vendor that one reply has and the other has not.
+fn compare_extras(left: &Reply, right: &Reply, found: &mut Vec<Difference>) {
+    let differs = |path: &str, x, y| Difference::of_values("parity/extra-fields", path, x, y);
+    let only = |here: &Reply, there: &Reply| -> Vec<String> {
+        let is_known = |path: &str| ONE_MODE.contains(&path.rsplit('.').next().unwrap_or(path));
+        here.extras.iter().filter(|path| !there.extras.contains(path) && !is_known(path)).cloned().collect()
+    };
+    found.extend(only(left, right).iter().map(|path| differs(path, Some("there"), None)));
+    found.extend(only(right, left).iter().map(|path| differs(path, None, Some("there"))));
 }
 
 fn push_unequal(rule: &'static str, path: &str, left: &str, right: &str, found: &mut Vec<Difference>) {

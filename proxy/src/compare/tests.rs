@@ -214,6 +214,45 @@ fn forms() {
 }
 
 #[test]
+fn ids_of_calls_have_one_form() {
+    let with = |id: Option<&str>| {
+        let mut one = calls(&[("f", "{}")]);
+        if let Some(Part::Call(call)) = one.parts.last_mut() {
+            call.id = id.map(ToOwned::to_owned);
+        }
+        one
+    };
+    let check_ids = |left, right, expect: &[&str]| check(&with(left), &with(right), expect);
+    let differs = ["parity/tool-id-form tool_calls[0].id Changed"];
+    check_ids(Some("call_a1b2"), Some("call_c3d4"), &[]);
+    check_ids(Some("call_9"), Some("call_10"), &[]);
+    check_ids(Some("functions.f:0"), Some("functions.f:0"), &[]);
+    check_ids(Some("call_a1b2"), Some("chatcmpl-tool-a1b2"), &differs);
+    check_ids(Some("call_a1b2"), Some("call_a1"), &differs);
+    check_ids(Some("call_a1b2"), None, &["parity/tool-id-form tool_calls[0].id Lost"]);
+    check_ids(None, None, &[]);
+}
+
+#[test]
+fn roles_and_fields_of_the_vendor() {
+    let with = |role: &str, extras: &[&str]| Reply {
+        role: Some(role.to_owned()),
+        extras: extras.iter().map(|&e| e.to_owned()).collect(),
+        ..says("a")
+    };
+    check(&with("assistant", &[]), &with("assistant", &[]), &[]);
+    check(&with("assistant", &[]), &says("a"), &[]);
+    check(&with("assistant", &[]), &with("tool", &[]), &["parity/role role Changed"]);
+    check(&with("a", &["x", "choices[0].y"]), &with("a", &["choices[0].y", "x"]), &[]);
+    check(&with("a", &["prompt_logprobs"]), &with("a", &["x_groq", "timings"]), &[]);
+    check(
+        &with("a", &["x", "both"]),
+        &with("a", &["both", "choices[0].message.y"]),
+        &["parity/extra-fields x Lost", "parity/extra-fields choices[0].message.y Added"],
+    );
+}
+
+#[test]
 fn errors() {
     let error = |status, message: &str, event| Reply {
         error: Some(Failure {

@@ -2,7 +2,7 @@
 
 use super::{
     calls::{self, Assembly},
-    failure, halves,
+    extras, failure, halves,
     hurdles::Reach,
     lens::{Counting, Crash, Does, Finish, Identity, Lens, Reasoning},
     reply::{Failure, Part, Reply, Text},
@@ -71,9 +71,11 @@ pub(super) fn whole(decoded: &Decoded) -> Reply {
 }
 
 fn whole_choice(reply: &mut Reply, choice: &Value) {
+    extras::note(&mut reply.extras, extras::Place::Choice, choice);
     reply.finish = wire::text(choice, "finish_reason").map(|reason| (reason.to_owned(), 0));
     reply.proof.token_ids = token_ids(choice);
     let Some(message) = choice.get("message").or_else(|| choice.get("delta")) else { return };
+    message_head(reply, message);
     reply.content_presence = wire::presence(message, "content");
     if let Some((key, text)) = reasoning_of(message) {
         reply.reasoning_field = Some(key.to_owned());
@@ -102,9 +104,18 @@ fn head(reply: &mut Reply, body: &Value) {
     first(&mut reply.id, wire::text(body, "id"));
     first(&mut reply.model, wire::text(body, "model"));
     first(&mut reply.fingerprint, wire::text(body, "system_fingerprint"));
+    extras::note(&mut reply.extras, extras::Place::Body, body);
     if let Some(sha) = body.pointer("/tfengine/token_sha").and_then(Value::as_str) {
         reply.proof.token_sha = Some(sha.to_owned());
     }
+}
+
+/// What stands beside the text in a message or delta.
+fn message_head(reply: &mut Reply, message: &Value) {
+    if reply.role.is_none() {
+        reply.role = wire::text(message, "role").map(ToOwned::to_owned);
+    }
+    extras::note(&mut reply.extras, extras::Place::Message, message);
 }
 
 fn choice_index(choice: &Value) -> i64 {
@@ -231,6 +242,7 @@ impl Stream<'_> {
         if index != 0 {
             return Ok(());
         }
+        extras::note(&mut self.reply.extras, extras::Place::Choice, choice);
         self.finish_reason(at, choice.get("finish_reason"));
         if let Some(ids) = token_ids(choice) {
             self.push_token_ids(&ids);
@@ -256,6 +268,7 @@ impl Stream<'_> {
     }
 
     fn delta(&mut self, at: usize, delta: &Value) -> Result<(), Crash> {
+        message_head(&mut self.reply, delta);
         if let Some((key, text)) = reasoning_of(delta) {
             self.think(at, key, text);
         }

@@ -10,6 +10,7 @@ use crate::{
 
 mod calls;
 mod chat;
+mod extras;
 mod failure;
 mod halves;
 mod hurdles;

@@ -11,6 +11,8 @@ pub struct Reply {
     pub model: Option<String>,
     /// `system_fingerprint`, if there was one.
     pub fingerprint: Option<String>,
+    /// `role`, as it first came.
+    pub role: Option<String>,
     /// Ordered parts. In openai-chat the order of content and calls is known of a stream only.
     pub parts: Vec<Part>,
     /// Whether `content` was absent, null or a string.
@@ -29,6 +31,8 @@ pub struct Reply {
     pub terminated: bool,
     /// Number of choices that were seen; comparing looks at choice 0.
     pub choices: usize,
+    /// Paths of members that no document knows, in the order in which they first came.
+    pub extras: Vec<String>,
 }
 
 /// One part of a reply.

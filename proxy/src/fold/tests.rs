@@ -322,3 +322,22 @@ proptest! {
         prop_assert_eq!(length, sent);
     }
 }
+
+#[test]
+fn role_and_fields_of_the_vendor() {
+    let stream = chunks(&[
+        r#"{"id":"a","choices":[{"index":0,"delta":{"role":"assistant","content":"x"},"stop_reason":null,"seen":1}]}"#,
+        r#"{"id":"a","choices":[{"index":0,"delta":{"role":"user","hint":2},"finish_reason":"stop"}],"trace":"t"}"#,
+    ]);
+    let streamed = folded(&stream);
+    let body = whole(
+        200,
+        r#"{"id":"a","object":"chat.completion","choices":[{"index":0,"seen":[],"message":{"role":"assistant","content":"x","hint":1,"audio":null}}],"trace":0}"#,
+    );
+    assert_eq!(body.role.as_deref(), Some("assistant"));
+    assert_eq!(streamed.role, body.role);
+    assert_eq!(streamed.extras, ["choices[0].seen", "trace", "choices[0].message.hint"]);
+    assert_eq!(body.extras, ["trace", "choices[0].seen", "choices[0].message.hint"]);
+    let many: String = (0..100).map(|n| format!("\"x{n}\":1,")).collect();
+    assert!(whole(200, &format!("{{{many}\"choices\":[]}}")).extras.len() < 50);
+}
