@@ -338,6 +338,6 @@ fn role_and_fields_of_the_vendor() {
     assert_eq!(streamed.role, body.role);
     assert_eq!(streamed.extras, ["choices[0].seen", "trace", "choices[0].message.hint"]);
     assert_eq!(body.extras, ["trace", "choices[0].seen", "choices[0].message.hint"]);
-    let many: String = (0..100).map(|n| format!("\"x{n}\":1,")).collect();
+    let many = (0..100).map(|n| format!("\"x{n}\":1,")).collect::<Vec<_>>().concat();
     assert!(whole(200, &format!("{{{many}\"choices\":[]}}")).extras.len() < 50);
 }
