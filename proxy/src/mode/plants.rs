@@ -114,6 +114,10 @@ async fn tried(args: &PlantsArgs) -> Result<Vec<Tried>, Exit> {
         }
     }
     ready.end().await;
+    if all.is_empty() {
+        complain("no plant and no decoy matches");
+        return Err(Exit::NotExercised);
+    }
     Ok(all)
 }
 
