@@ -196,6 +196,27 @@ fn refusals_are_json_with_their_status() {
 }
 
 #[test]
+fn small_texts_with_large_meanings_are_refused_or_answered_at_once() {
+    let engine = Engine::start(Switch::Off);
+    let many = format!(r#""metadata":[{}0]"#, "0,".repeat(1 << 19));
+    check_refused(
+        &engine,
+        &chat_bytes("", &puppet("puppet-glm", "x", &many)),
+        400,
+        "more than 524288 values",
+    );
+    let long = "m".repeat(100_000);
+    let answer = read_answer(&engine.raw(chat_bytes("", &puppet(&long, "x", "")).as_bytes()));
+    assert!(answer.body.len() < 400, "{}", answer.body.len());
+    // Each tool held against each other, and each name against each tool, this takes minutes.
+    let tool = |number: usize| format!(r#"{{"type":"function","function":{{"name":"tool-{number}"}}}}"#);
+    let tools = (0..60_000).map(tool).collect::<Vec<_>>().join(",");
+    let says = "<tool_call>tool-59999".repeat(50_000);
+    let body = puppet("puppet-glm", &says, &format!(r#""tools":[{tools}]"#));
+    assert_eq!(engine.chat("x-tfproxy-rounds: whole\r\n", &body).status(), 200);
+}
+
+#[test]
 fn a_body_over_the_cap_is_refused() {
     let engine = Engine::start(Switch::Off);
     let mut stream = engine.connect();

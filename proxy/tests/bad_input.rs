@@ -94,6 +94,17 @@ fn all_mistakes_of_all_case_files_are_told_and_nothing_is_sent() {
 }
 
 #[test]
+fn a_file_without_end_is_no_file_of_cases() {
+    let folder = Folder::new();
+    folder.run(&["--check", "--cases", "/dev/zero"]).expect(2, &["/dev/zero: more than"]);
+    folder
+        .run(&["rejudge", "--request", "/dev/zero", "--whole", "x", "--stream", "x"])
+        .expect(2, &["/dev/zero"]);
+    std::fs::create_dir(folder.at("empty")).unwrap();
+    folder.run(&["rejudge", "empty"]).expect(2, &["empty: holds no recording, request.json is not there"]);
+}
+
+#[test]
 fn settings_that_cannot_be_are_usage() {
     let folder = Folder::new();
     folder.run(&["--check", "--cases", "none.json"]).expect(2, &["none.json", "No such file"]);
@@ -103,6 +114,9 @@ fn settings_that_cannot_be_are_usage() {
     folder.write("known", "a/b\n");
     folder.run(&["--check", "--known-failing", "known"]).expect(2, &["known: line 1"]);
     folder.run(&["--check", "--run", "no/such"]).expect(4, &["nothing is selected"]);
+    folder.run(&["--check", "--run", &"*".repeat(5_000), "--max-requests", "0"]).expect(4, &["NOTHING"]);
+    folder.run(&["plants", "--run", "no-such"]).expect(4, &["no plant and no decoy matches"]);
+    folder.run(&["--check", "--upstream", "http://me:s3cret@127.0.0.1:1"]).expect(2, &["password"]);
 }
 
 #[test]
@@ -190,6 +204,57 @@ fn a_line_without_end_takes_little_memory() {
         folder.run_measured(&["--check", "--upstream", &stage.url, "--cases", "c.json", "--timeout", "20"]);
     ran.expect(3, &["longer than"]);
     assert!(resident > 0 && resident < MAX_RESIDENT, "{resident} KiB");
+}
+
+/// What a run against a stream said, which may take no more memory than is granted.
+fn measured(stream: Vec<Play>) -> Ran {
+    let stage = streams(stream);
+    let folder = Folder::new();
+    folder.write("c.json", CASE);
+    let (ran, resident) =
+        folder.run_measured(&["--check", "--upstream", &stage.url, "--cases", "c.json", "--timeout", "30"]);
+    assert!(resident > 0 && resident < MAX_RESIDENT, "{resident} KiB");
+    ran
+}
+
+#[test]
+fn pieces_of_one_byte_take_little_memory() {
+    let ran = measured(vec![say(SSE), say(&b"1\r\n:\r\n".repeat(1_000_000))]);
+    ran.expect(3, &["cut off after 1000000 bytes"]);
+}
+
+#[test]
+fn lines_of_nothing_are_read_at_once() {
+    let mut stream = b"\n".repeat(5_000_000);
+    stream.extend_from_slice(&b"data:\n".repeat(1_000_000));
+    let length = format!("content-length: {}\r\n\r\n", stream.len());
+    let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
+    measured(vec![say(head), say(length.as_bytes()), say(&stream)]).expect(1, &["sse/"]);
+}
+
+#[test]
+fn what_is_too_large_to_be_judged_is_not_blamed() {
+    let event = br#"data: {"id":"b","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}"#;
+    let mut event = event.to_vec();
+    event.extend_from_slice(b"\n\n");
+    let end = b"data: [DONE]\n\n";
+    let stage = streams(vec![say(SSE), chunk(&event.repeat(200_000)), chunk(end), say(b"0\r\n\r\n")]);
+    assert!(reason(&stage.url).starts_with("too large to be judged: "));
+    let ran = check(&stage.url);
+    assert!(!ran.out.contains("missing") && !ran.out.contains("parity/"), "{ran:#?}");
+    let mut whole = br#"{"choices":[{"index":0,"message":{"role":"assistant","content":""#.to_vec();
+    whole.resize(10 << 20, b'x');
+    whole.extend_from_slice(br#""},"finish_reason":"stop"}]}"#);
+    let stage = stage_of(response("200 OK", "application/json", &whole));
+    assert!(reason(&stage.url).starts_with("too large to be judged: "));
+}
+
+#[test]
+fn headers_of_the_connection_are_refused() {
+    let folder = Folder::new();
+    for header in ["Content-Length: 5", "transfer-encoding: chunked", "connection: close"] {
+        folder.run(&["--check", "--header", header]).expect(2, &["is set by the connection itself"]);
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ use tfproxy::{
     mode::proxy::{Options, Running, Twins, Wiring},
     request::{Dialect, Mode},
     run::FailOn,
-    serve::{Ask, Settings, Shadow},
+    serve::{Ask, Settings, Shadow, serve},
     store,
 };
 use tokio::{
@@ -530,4 +530,42 @@ async fn without_an_upstream_the_bundled_engine_is_started_and_gets_every_twin()
     assert_eq!(asks.lock().unwrap().len(), 11);
     let failed = std::fs::read_dir(folder.path().join("failed")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(store::read(&failed).unwrap().upstream.as_deref(), Some("bundled"));
+}
+
+/// An output that takes nothing, as a pipe that nobody empties.
+struct Stuck;
+
+impl std::io::Write for Stuck {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        loop {
+            std::thread::park();
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn an_output_that_nobody_reads_holds_up_no_client() {
+    let stage = stage(answer(b"{}")).await;
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        upstream: stage.url.parse().unwrap(),
+        shadow: Shadow::Off,
+        failed: folder.path().join("failed"),
+        record: None,
+        head_timeout: WAIT,
+        credentials: Credentials::default(),
+        fail_on: FailOn::Error,
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let desk = desk(Arc::default(), Arc::default());
+    let server = serve(listener, settings, desk, Box::new(Stuck)).unwrap();
+    let proxy =
+        Proxy { server, lines: Lines::default(), folder, judged: Arc::default(), asks: Arc::default() };
+    for _ in 0..20 {
+        assert_eq!(parsed(&proxy.ask(&chat(false)).await).1, b"{}");
+    }
 }

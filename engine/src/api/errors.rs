@@ -1,6 +1,8 @@
 //! Refusals: what the engine says no to, in OpenAI's envelope. They are decided before the first byte of a reply, so
 //! that a request is refused alike whole and streamed.
 
+use std::borrow::Cow;
+
 use hyper::StatusCode;
 
 use super::json;
@@ -17,6 +19,17 @@ pub struct Refusal {
     pub param: Option<String>,
     /// What is wrong, for a program.
     pub code: Option<&'static str>,
+}
+
+/// The most characters of what a client wrote that are said back to it.
+const MAX_SHOWN: usize = 120;
+
+/// What a client wrote, short enough to be said back.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
 }
 
 // === impl Refusal ===
@@ -49,7 +62,7 @@ impl Refusal {
         Self {
             status: StatusCode::NOT_FOUND,
             code: Some("model_not_found"),
-            ..Self::invalid("model", format!("the model '{name}' does not exist"))
+            ..Self::invalid("model", format!("the model '{}' does not exist", shown(name)))
         }
     }
 
@@ -79,6 +92,13 @@ mod tests {
     fn check(refusal: &Refusal, status: u16, body: &str) {
         assert_eq!(refusal.status.as_u16(), status);
         assert_eq!(String::from_utf8(refusal.body()).unwrap(), body);
+    }
+
+    #[test]
+    fn what_a_client_wrote_is_said_back_in_short() {
+        assert_eq!(shown("puppet"), "puppet");
+        assert_eq!(shown(&"\u{e9}".repeat(MAX_SHOWN)), "\u{e9}".repeat(MAX_SHOWN));
+        assert_eq!(shown(&"\u{e9}".repeat(MAX_SHOWN + 1)), "\u{e9}".repeat(MAX_SHOWN) + "...");
     }
 
     #[test]

@@ -16,7 +16,12 @@ use hyper::{
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue},
 };
 
-use super::{Body, clock, errors::Refusal, ids::Ids, models, openai_chat};
+use super::{
+    Body, clock,
+    errors::{Refusal, shown},
+    ids::Ids,
+    models, openai_chat,
+};
 use crate::plant::Switch;
 
 /// The largest request body that is read: a conversation of millions of tokens.
@@ -56,7 +61,7 @@ impl Service {
         match Route::find(request.uri().path()) {
             None => {
                 let path = request.uri().path();
-                refuse(&Refusal::of_request(StatusCode::NOT_FOUND, format!("unknown path {path}")))
+                refuse(&Refusal::of_request(StatusCode::NOT_FOUND, format!("unknown path {}", shown(path))))
             }
             Some(route) if *request.method() != route.method() => wrong_method(route),
             Some(Route::Health) => json(StatusCode::OK, self.health()),

@@ -5,7 +5,7 @@
 
 use hyper::HeaderMap;
 
-use super::errors::Refusal;
+use super::errors::{Refusal, shown};
 use crate::{
     generate::Rounds,
     model::Puppet,
@@ -79,7 +79,11 @@ impl<'a> Named<'a> {
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<Asked<'a>>, Refusal> {
-    let Some(value) = headers.get(name) else { return Ok(None) };
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Refusal::invalid(name, format!("the header {name} stands twice")));
+    }
     let value =
         value.to_str().map_err(|_| Refusal::invalid(name, format!("the header {name} is not plain text")))?;
     Ok(Some(Asked { param: name, value: value.trim() }))
@@ -94,8 +98,9 @@ fn read_plant(asked: Asked<'_>, plants: Switch) -> Result<&'static PlantSpec, Re
         let message = "plants and decoys are only served by an engine that was started with --plants";
         return Err(Refusal::invalid(asked.param, message));
     }
-    plant::named(asked.value)
-        .ok_or_else(|| Refusal::invalid(asked.param, format!("there is no plant or decoy '{}'", asked.value)))
+    plant::named(asked.value).ok_or_else(|| {
+        Refusal::invalid(asked.param, format!("there is no plant or decoy '{}'", shown(asked.value)))
+    })
 }
 
 #[cfg(test)]
@@ -136,6 +141,16 @@ mod tests {
         check("puppet-hermes+rounds-special+plant-done-missing", ["", ""], Switch::On, both);
         check("puppet-hermes+plant-done-missing+rounds-special", ["", ""], Switch::On, both);
         check("puppet-hermes+plant-crlf", ["special", "done-missing"], Switch::On, both);
+    }
+
+    #[test]
+    fn a_header_that_stands_twice_is_refused() {
+        let mut map = HeaderMap::new();
+        for rounds in ["1", "2"] {
+            map.append(ROUNDS_HEADER, rounds.parse().unwrap());
+        }
+        let refusal = Steering::read("puppet-glm", &map, Switch::Off).unwrap_err();
+        assert_eq!(refusal.param.as_deref(), Some(ROUNDS_HEADER));
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub enum Rounds {
     },
 }
 
+/// The most characters of a wrong spelling that are said back.
+const MAX_SHOWN: usize = 120;
+
 /// A spelling that is no schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("rounds {0:?}: expected whole, special, a number from 1, or rand:SEED:MAX")]
@@ -54,7 +57,7 @@ impl FromStr for Rounds {
             "special" => Some(Self::Special),
             _ => random(text).or_else(|| from_one(text).map(Self::Every)),
         };
-        read.ok_or_else(|| BadRounds(text.to_owned()))
+        read.ok_or_else(|| BadRounds(text.chars().take(MAX_SHOWN).collect()))
     }
 }
 

@@ -172,6 +172,18 @@ pub struct Decoded {
     pub text: String,
 }
 
+// === impl Decoded ===
+
+impl Decoded {
+    /// Whether some of the body was left out because it is over a cap of ours. What seems to be missing then blames
+    /// nobody.
+    pub fn is_partial(&self) -> bool {
+        self.anomalies
+            .iter()
+            .any(|a| matches!(a.kind, AnomalyKind::TooManyEvents | AnomalyKind::OversizeEvent))
+    }
+}
+
 /// Decodes the body of an exchange. What it is is decided by its first bytes and, where they leave it open, by the
 /// content type: events under a wrong type are still read as events, and a JSON document that answers
 /// `stream: true` as JSON.

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 
 /// The most slices that are kept apart; pieces after that join the last one. A reply of a hundred thousand tokens, each
 /// in a piece of its own, has fewer.
-pub const MAX_SLICES: usize = 1 << 18;
+pub const MAX_SLICES: usize = 1 << 17;
 
 /// A body that is arriving.
 #[derive(Debug, Default)]

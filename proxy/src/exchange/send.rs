@@ -9,7 +9,7 @@ use bytes::Bytes;
 use reqwest::{Client, ClientBuilder, Response, header::HeaderMap, redirect, retry};
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
@@ -43,8 +43,8 @@ pub struct Limits {
 #[derive(Debug, Clone)]
 pub struct Sender {
     client: Client,
-    /// Makes a connection for each exchange.
-    fresh: Client,
+    /// Makes a connection for each exchange; set up when it is first needed.
+    fresh: Arc<OnceLock<Option<Client>>>,
     pool: Pool,
     root: Root,
     credentials: Credentials,
@@ -82,7 +82,7 @@ impl Sender {
         _ = rustls::crypto::ring::default_provider().install_default();
         Ok(Self {
             client: client(limits).build()?,
-            fresh: client(limits).pool_max_idle_per_host(0).build()?,
+            fresh: Arc::default(),
             pool: Pool::new(),
             root,
             credentials,
@@ -120,14 +120,20 @@ impl Sender {
             took: Took::default(),
         };
         exchange.end = self.fill(&self.client, &mut exchange, clock, deadline).await;
-        if self.pool.was_stale(&exchange, clock) {
-            exchange.end = self.fill(&self.fresh, &mut exchange, clock, deadline).await;
+        if self.pool.was_stale(&exchange, clock)
+            && let Some(fresh) = self.fresh()
+        {
+            exchange.end = self.fill(fresh, &mut exchange, clock, deadline).await;
         }
         if exchange.end.is_clean() {
             self.pool.note_use();
         }
         exchange.took.end = clock.micros();
         exchange
+    }
+
+    fn fresh(&self) -> Option<&Client> {
+        self.fresh.get_or_init(|| client(self.limits).pool_max_idle_per_host(0).build().ok()).as_ref()
     }
 
     /// The body of a path, if it is answered with a 2xx in time.

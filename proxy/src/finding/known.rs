@@ -6,7 +6,7 @@
 
 use super::Finding;
 use crate::{request::select::Pattern, rules::Severity};
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 /// The known failures of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,11 +63,12 @@ impl Known {
     /// Reads the file's text.
     pub fn read(text: &str) -> Result<Self, Vec<BadLine>> {
         let (mut entries, mut bad): (Vec<KnownEntry>, Vec<BadLine>) = (Vec::new(), Vec::new());
+        let mut seen = HashSet::new();
         for (at, line) in text.lines().enumerate() {
             let line_number = at + 1;
             match read_line(line_number, line.trim()) {
                 Ok(None) => {}
-                Ok(Some(one)) if entries.iter().any(|e| e.pattern == one.pattern && e.rule == one.rule) => {
+                Ok(Some(one)) if !seen.insert((one.pattern.clone(), one.rule.clone())) => {
                     bad.push(BadLine {
                         line: line_number,
                         what: "the same pattern stands on an earlier line",

@@ -8,12 +8,12 @@ use crate::{
     request::{Dialect, Mode, Request, twin},
     run::{FailOn, Judged, fails},
     serve::Judge,
-    store::{self, MAX_FILE, StoreError},
+    store::{self, StoreError},
 };
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::{
-    fs, io,
+    io,
     io::Write,
     path::{Path, PathBuf},
 };
@@ -112,10 +112,11 @@ fn recorded(folder: &Path) -> Result<Heard, RejudgeError> {
 
 fn heard(pair: &Pair) -> Result<Heard, RejudgeError> {
     let body = object(&pair.request)?;
-    let streams: Vec<Bytes> = pair.streams.iter().map(|path| file(path)).collect::<Result<_, _>>()?;
+    let streams: Vec<Bytes> =
+        pair.streams.iter().map(|path| store::read_file(path)).collect::<Result<_, _>>()?;
     let mut exchanges = Vec::new();
     if let Some(whole) = &pair.whole {
-        exchanges.push(exchange(Mode::Whole, request(&twin::whole(&body)), file(whole)?));
+        exchanges.push(exchange(Mode::Whole, request(&twin::whole(&body)), store::read_file(whole)?));
     }
     for stream in streams {
         let request = request(&stream_body(&body, &stream));
@@ -126,20 +127,11 @@ fn heard(pair: &Pair) -> Result<Heard, RejudgeError> {
 
 fn object(path: &Path) -> Result<Map<String, Value>, RejudgeError> {
     let problem = |problem: String| RejudgeError::Request { path: path.to_owned(), problem };
-    match serde_json::from_slice(&file(path)?) {
+    match serde_json::from_slice(&store::read_file(path)?) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(problem("the request is no JSON object".to_owned())),
         Err(error) => Err(problem(format!("the request is no JSON: {error}"))),
     }
-}
-
-fn file(path: &Path) -> Result<Bytes, StoreError> {
-    let io = |source| StoreError::Io { path: path.to_owned(), source };
-    let size = fs::metadata(path).map_err(io)?.len();
-    if size > MAX_FILE {
-        return Err(StoreError::TooLarge { path: path.to_owned(), size });
-    }
-    fs::read(path).map(Into::into).map_err(io)
 }
 
 fn request(body: &Map<String, Value>) -> Request {

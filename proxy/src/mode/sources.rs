@@ -8,7 +8,8 @@ use crate::{
 };
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs::{self, File},
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -81,11 +82,13 @@ fn walk(path: &Path, found: &mut Vec<PathBuf>, seen: &mut BTreeSet<PathBuf>) -> 
 }
 
 fn read_file(file: &Path) -> Result<String, String> {
-    let size = fs::metadata(file).map_err(|e| e.to_string())?.len();
-    if size > MAX_FILE {
-        return Err(format!("{size} bytes are too many for a file of cases"));
+    let mut bytes = Vec::new();
+    // What is no plain file tells no size.
+    let read = File::open(file).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
+    read.map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(format!("more than {MAX_FILE} bytes are too many for a file of cases"));
     }
-    let bytes = fs::read(file).map_err(|e| e.to_string())?;
     String::from_utf8(bytes).map_err(|e| format!("not UTF-8 at byte {}", e.utf8_error().valid_up_to()))
 }
 

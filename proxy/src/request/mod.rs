@@ -34,6 +34,9 @@ pub struct Request {
     pub body: Bytes,
 }
 
+/// The most values of a body that is read as JSON: each takes some hundred bytes of memory, whatever its text is.
+pub const MAX_VALUES: usize = 1 << 19;
+
 /// What a request's body asks for, read once for all the rules: every field is what a server would understand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(
@@ -75,12 +78,45 @@ impl Mode {
     }
 }
 
+/// A body as JSON, if it is JSON, and of no more than [`MAX_VALUES`].
+pub fn json(body: &[u8]) -> Option<Value> {
+    if values(body) > MAX_VALUES { None } else { serde_json::from_slice(body).ok() }
+}
+
+/// How many values a JSON text holds, or a little more: each but the first stands behind one of `[{:,`.
+pub fn values(text: &[u8]) -> usize {
+    let (mut count, mut rest) = (1, text);
+    while let Some(quote) = memchr::memchr(b'"', rest) {
+        let (before, string) = rest.split_at(quote);
+        count += openers(before);
+        rest = after_string(string);
+    }
+    count + openers(rest)
+}
+
+fn openers(text: &[u8]) -> usize {
+    text.iter().filter(|byte| matches!(byte, b'[' | b'{' | b':' | b',')).count()
+}
+
+/// What follows a string that begins with its quote.
+fn after_string(text: &[u8]) -> &[u8] {
+    let mut at = 1;
+    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if text.get(at) == Some(&b'"') {
+            return text.get(at + 1..).unwrap_or_default();
+        }
+        at += 2;
+    }
+    &[]
+}
+
 // === impl Request ===
 
 impl Request {
     /// The body as JSON, if it is JSON.
     pub fn json(&self) -> Option<Value> {
-        serde_json::from_slice(&self.body).ok()
+        json(&self.body)
     }
 
     /// What the body asks for. A body that is no JSON object asks for nothing.
@@ -126,5 +162,32 @@ fn strings(value: Option<&Value>) -> Vec<String> {
         Some(Value::String(one)) => vec![one.clone()],
         Some(Value::Array(many)) => many.iter().filter_map(|s| s.as_str().map(Into::into)).collect(),
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_outside_strings() {
+        for (text, expect) in [
+            ("", 1),
+            ("1", 1),
+            ("[1,2]", 3),
+            (r#"{"a":[{},"b,c"],"d\"e[":0}"#, 8),
+            (r#"{"a":"[,[,[,"#, 3),
+            (r#"["\\",1]"#, 3),
+        ] {
+            assert_eq!(values(text.as_bytes()), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_body_of_too_many_values_is_not_read() {
+        let of = |count: usize| format!("[{}0]", "0,".repeat(count));
+        assert!(json(of(1_000).as_bytes()).is_some());
+        assert!(json(of(MAX_VALUES).as_bytes()).is_none());
+        assert!(json(format!("[\"{}\"]", ",".repeat(MAX_VALUES)).as_bytes()).is_some());
     }
 }

@@ -131,7 +131,7 @@ const WHOLE_UNREADABLE: Rule = Rule {
     check: |digest, found| {
         let exchange = digest.facts.exchange;
         let readable = digest.streamed() || !digest.chunks.is_empty() || !digest.errors.is_empty();
-        if exchange.mode == Mode::Whole && exchange.succeeded() && exchange.end.is_clean() && !readable {
+        if exchange.mode == Mode::Whole && exchange.succeeded() && digest.ended() && !readable {
             found.exchange("a body that is none");
         }
     },

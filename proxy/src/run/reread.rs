@@ -1,7 +1,7 @@
 //! The same bytes read again: in other slices, and by another reader. A reading that depends on either is a finding.
 
 use crate::{
-    decode::{AnomalyKind, Cut, Decoded, Framing, first_difference, recut, whatwg},
+    decode::{Cut, Decoded, Framing, first_difference, recut, whatwg},
     exchange::{End, Exchange},
     fold::{Lens, fold},
     request::select::stable_hash,
@@ -39,9 +39,7 @@ fn other_slices(exchange: &Exchange, body: &[u8], decoded: &Decoded) -> Option<S
 }
 
 fn other_reader(body: &[u8], decoded: &Decoded) -> Option<String> {
-    let is_capped =
-        |kind: &AnomalyKind| matches!(kind, AnomalyKind::TooManyEvents | AnomalyKind::OversizeEvent);
-    if decoded.anomalies.iter().any(|a| is_capped(&a.kind)) {
+    if decoded.is_partial() {
         return None;
     }
     match whatwg::second_reading(body) {

@@ -74,11 +74,16 @@ fn outcome(exchange: &Exchange, decoded: &Decoded, reply: &Reply) -> Outcome {
     if !is_all {
         return Outcome::Broken(transport(exchange));
     }
+    if decoded.is_partial() {
+        return Outcome::Broken(format!("too large to be judged: {} bytes", received(exchange)));
+    }
     match (status, &reply.error) {
         _ if exchange.succeeded() && decoded.framing == Framing::Other => Outcome::Broken(unusable(exchange)),
         (Some(status), error) if !exchange.succeeded() => {
             let message = error.as_ref().map(|e| e.message.as_str()).unwrap_or_default();
-            Outcome::Refused(format!("status {status}: {}", short(message)))
+            let message = short(message);
+            let colon = if message.is_empty() { "" } else { ": " };
+            Outcome::Refused(format!("status {status}{colon}{message}"))
         }
         (_, Some(error)) => Outcome::Refused(format!("an error in the answer: {}", short(&error.message))),
         _ => Outcome::Answered,
@@ -99,7 +104,7 @@ fn transport_rule(end: &End) -> Option<&'static str> {
 
 /// How a transport failed, in words.
 fn transport(exchange: &Exchange) -> String {
-    let after = exchange.slices.iter().map(|s| s.bytes.len()).sum::<usize>();
+    let after = received(exchange);
     match &exchange.end {
         End::Refused(why) => format!("no connection: {why}"),
         End::TimedOut if exchange.trickled() => {
@@ -114,13 +119,14 @@ fn transport(exchange: &Exchange) -> String {
     }
 }
 
+fn received(exchange: &Exchange) -> usize {
+    exchange.slices.iter().map(|slice| slice.bytes.len()).sum()
+}
+
 fn unusable(exchange: &Exchange) -> String {
     let kind = exchange.head.as_ref().map(Head::media_type).unwrap_or_default();
     let kind = if kind.is_empty() { "a body without content-type".to_owned() } else { kind };
-    format!(
-        "no usable answer: {kind}, {} bytes",
-        exchange.slices.iter().map(|s| s.bytes.len()).sum::<usize>()
-    )
+    format!("no usable answer: {kind}, {} bytes", received(exchange))
 }
 
 fn short(message: &str) -> String {

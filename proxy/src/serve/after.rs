@@ -14,6 +14,7 @@ use crate::{
     store::{self, Recording, folder_name, live::Order},
 };
 use std::sync::atomic::Ordering::Relaxed;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Sees to an exchange that ended. Returns at once.
 pub(super) fn after(seen: Seen) {
@@ -29,7 +30,7 @@ async fn conclude(mut seen: Seen) {
     count(&seen);
     let Some(request) = seen.request() else {
         let remark = seen.dialect.map(|_| Remark::NotJudged("its request was not seen whole".to_owned()));
-        return seen.state.say(&line(&seen.method, &seen.path, &unread(&seen), remark));
+        return seen.state.say(line(&seen.method, &seen.path, &unread(&seen), remark));
     };
     let exchange = seen.exchange(&request);
     match unjudged(&exchange) {
@@ -73,39 +74,43 @@ fn pass_by(seen: &mut Seen, request: Request, exchange: Exchange, remark: Remark
     let said = Said::of(&exchange);
     let recording = recording(seen, request, vec![exchange]);
     keep_recorded(seen, recording);
-    seen.state.say(&line(&seen.method, &seen.path, &said, Some(remark)));
+    seen.state.say(line(&seen.method, &seen.path, &said, Some(remark)));
 }
 
 async fn judge(seen: &mut Seen, request: Request, exchange: Exchange) {
     let said = Said::of(&exchange);
     let twins = shadow::twins(seen, &exchange).await;
     let was_dropped = matches!(twins, Twins::Dropped);
-    let exchanges = together(exchange, twins);
+    let (exchanges, twins_permit) = together(exchange, twins);
     let count = exchanges.len() - 1;
     let recording = recording(seen, request, exchanges);
     let judge = seen.state.desk.judge.clone();
+    let permit = seen.state.judging.acquire().await;
     let judged = tokio::task::spawn_blocking(move || {
         let judged = judge(&recording.request, &recording.exchanges, None);
         (recording, judged)
     });
-    let Ok((recording, judged)) = judged.await else {
+    let judged = judged.await;
+    drop((permit, twins_permit));
+    let Ok((recording, judged)) = judged else {
         let remark = Remark::NotJudged("judging it broke".to_owned());
-        return seen.state.say(&line(&seen.method, &seen.path, &said, Some(remark)));
+        return seen.state.say(line(&seen.method, &seen.path, &said, Some(remark)));
     };
     seen.state.status.judged(&judged.findings);
     let folder = keep(seen, recording, &judged);
     let remark = Remark::Judged { judged: Box::new(judged), twins: count, was_dropped, folder };
-    seen.state.say(&line(&seen.method, &seen.path, &said, Some(remark)));
+    seen.state.say(line(&seen.method, &seen.path, &said, Some(remark)));
 }
 
-/// Whole first, as a check sends them.
-fn together(exchange: Exchange, twins: Twins) -> Vec<Exchange> {
-    let mut exchanges = vec![exchange];
-    if let Twins::Sent(answers) = twins {
+/// Whole first, as a check sends them. Twins keep their permit until they are judged: until then they lie in memory.
+fn together(exchange: Exchange, twins: Twins) -> (Vec<Exchange>, Option<OwnedSemaphorePermit>) {
+    let (mut exchanges, mut permit) = (vec![exchange], None);
+    if let Twins::Sent(answers, twins_permit) = twins {
         exchanges.extend(answers);
+        permit = Some(twins_permit);
     }
     exchanges.sort_by_key(|exchange| exchange.mode != Mode::Whole);
-    exchanges
+    (exchanges, permit)
 }
 
 fn recording(seen: &Seen, request: Request, exchanges: Vec<Exchange>) -> Recording {
@@ -126,7 +131,7 @@ fn keep(seen: &mut Seen, recording: Recording, judged: &Judged) -> Option<String
     match store::write(&seen.state.settings.failed, &recording) {
         Ok(_) => Some(folder_name(&recording.id)),
         Err(error) => {
-            seen.state.say(&format!("cannot keep a failing exchange: {error}"));
+            seen.state.say(format!("cannot keep a failing exchange: {error}"));
             None
         }
     }

@@ -17,6 +17,7 @@ mod forward;
 mod headers;
 pub mod line;
 mod listen;
+mod output;
 mod shadow;
 mod state;
 mod status;
@@ -83,8 +84,8 @@ pub enum ServeError {
     /// No client for the upstream.
     #[error("cannot speak to the upstream: {0}")]
     Client(#[source] reqwest::Error),
-    /// No thread that writes recordings.
-    #[error("cannot record: {0}")]
+    /// No thread that writes lines or recordings.
+    #[error("cannot start a thread: {0}")]
     Record(#[source] io::Error),
 }
 
@@ -115,9 +116,10 @@ impl Server {
         self.state.status.value(&self.state.settings.upstream)
     }
 
-    /// Waits until every exchange that has ended is judged.
+    /// Waits until every exchange that has ended is judged, and its line written.
     pub async fn idle(&self) {
         self.state.pending.idle().await;
+        self.state.output.written().await;
     }
 
     /// Takes no more connections, lets what is under way end (for a while), and judges it.
@@ -125,5 +127,11 @@ impl Server {
         let _ = self.stop.send(());
         let _ = self.listening.await;
         let _ = tokio::time::timeout(STOP_TIMEOUT, self.state.pending.idle()).await;
+        let left = self.state.pending.count();
+        if left > 0 {
+            let what = if left == 1 { "1 exchange" } else { &format!("{left} exchanges") };
+            self.state.say(format!("{what} not judged: told to stop"));
+        }
+        let _ = tokio::time::timeout(STOP_TIMEOUT, self.state.output.written()).await;
     }
 }

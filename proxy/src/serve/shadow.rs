@@ -12,6 +12,7 @@ use crate::{
     request::{Mode, Request},
 };
 use std::sync::{Arc, atomic::Ordering::Relaxed};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// So many exchanges may have their twins under way or waiting; those of further ones are not sent.
 const MAX_WAITING: usize = 256;
@@ -31,8 +32,8 @@ pub enum Shadow {
 pub(super) enum Twins {
     /// None were due.
     None,
-    /// These answered.
-    Sent(Vec<Exchange>),
+    /// These answered; the permit is held for as long as they are.
+    Sent(Vec<Exchange>, OwnedSemaphorePermit),
     /// Too many were waiting.
     Dropped,
 }
@@ -60,13 +61,13 @@ pub(super) async fn twins(seen: &Seen, exchange: &Exchange) -> Twins {
         state.status.twins_dropped.fetch_add(1, Relaxed);
         return Twins::Dropped;
     }
-    let Ok(_permit) = state.shadows.acquire().await else { return Twins::Dropped };
+    let Ok(permit) = state.shadows.clone().acquire_owned().await else { return Twins::Dropped };
     let mut answers = Vec::with_capacity(asks.len());
     for ask in asks {
         state.status.twins.fetch_add(1, Relaxed);
         answers.push((state.desk.sender)(ask).await);
     }
-    Twins::Sent(answers)
+    Twins::Sent(answers, permit)
 }
 
 /// The twins of an exchange. One that was cut short by the client says nothing to compare with.

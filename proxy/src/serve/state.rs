@@ -1,12 +1,12 @@
 //! What all connections of a proxy share: settings, the client, the counters, the output.
 
-use super::{Desk, ServeError, Settings, status::Status};
+use super::{Desk, ServeError, Settings, output::Output, status::Status};
 use crate::store::live::{Order, Scribe};
 use std::{
     fmt,
     io::Write,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -19,6 +19,9 @@ use tokio::{
 /// How long a connection to the upstream may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Exchanges that are judged at once: each may take several times the memory of its bytes.
+const JUDGING: usize = 2;
+
 /// Idle connections are dropped early: servers close theirs after five seconds, and a request must not meet that.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -30,12 +33,14 @@ pub(super) struct State {
     pub pending: Pending,
     pub runtime: Handle,
     /// One permit for each set of twins that may be under way.
-    pub shadows: Semaphore,
+    pub shadows: Arc<Semaphore>,
+    /// One permit for each exchange that may be judged at once.
+    pub judging: Semaphore,
     /// Bytes held by recordings, see [`super::MAX_RECORDED_TOGETHER`].
     pub held: AtomicUsize,
     scribe: Option<Scribe>,
     number: AtomicU64,
-    out: Arc<Mutex<Box<dyn Write + Send>>>,
+    pub output: Output,
 }
 
 /// Counts what is being judged, so that one can wait for it.
@@ -48,14 +53,15 @@ pub(super) struct Busy(Arc<State>);
 
 impl State {
     pub fn new(settings: Settings, desk: Desk, out: Box<dyn Write + Send>) -> Result<Self, ServeError> {
-        let out = Arc::new(Mutex::new(out));
-        let complaints = out.clone();
-        let complain = move |error| print(&complaints, &format!("cannot keep a recording: {error}"));
+        let output = Output::start(out).map_err(ServeError::Record)?;
+        let complaints = output.clone();
+        let complain = move |error| complaints.say(format!("cannot keep a recording: {error}"));
         let start = |folder: &std::path::PathBuf| Scribe::start(folder.clone(), complain);
         Ok(Self {
             client: client().map_err(ServeError::Client)?,
             scribe: settings.record.as_ref().map(start).transpose().map_err(ServeError::Record)?,
-            shadows: Semaphore::new(settings.shadow.at_once()),
+            shadows: Arc::new(Semaphore::new(settings.shadow.at_once())),
+            judging: Semaphore::new(JUDGING),
             status: Status::default(),
             pending: Pending(watch::Sender::new(0)),
             runtime: Handle::current(),
@@ -63,13 +69,13 @@ impl State {
             number: AtomicU64::new(0),
             settings,
             desk,
-            out,
+            output,
         })
     }
 
-    /// One line to the output. A reader that went away is no reason to stop.
-    pub fn say(&self, line: &str) {
-        print(&self.out, line);
+    /// One line to the output.
+    pub fn say(&self, line: String) {
+        self.output.say(line);
     }
 
     /// Microseconds since some fixed moment.
@@ -88,11 +94,6 @@ impl State {
             scribe.tell(order());
         }
     }
-}
-
-fn print(out: &Mutex<Box<dyn Write + Send>>, line: &str) {
-    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 /// A client that changes nothing: no redirects, no proxies of the environment, no decompression, no retries.

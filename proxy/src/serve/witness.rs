@@ -3,12 +3,12 @@
 
 use super::{MAX_RECORDED_RESPONSE, MAX_RECORDED_TOGETHER, after, state::State, tap};
 use crate::{
-    exchange::{End, Exchange, Head, Slice, Took},
+    exchange::{Arrivals, End, Exchange, Head, Took},
     plan::{ROUNDS_HEADER, Rounds},
     request::{Dialect, Mode, Request},
     store::{live, live::Order, short_hash},
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use std::sync::{Arc, atomic::Ordering};
 
 /// Someone who watches one exchange.
@@ -35,9 +35,7 @@ pub(super) struct Seen {
     number: u64,
     begun: u64,
     took: Took,
-    body: BytesMut,
-    /// Start of each slice, and its arrival.
-    borders: Vec<(usize, u64)>,
+    arrivals: Arrivals,
     /// Taken from what all recordings may hold together.
     held: usize,
 }
@@ -69,8 +67,7 @@ impl Witness {
             number: state.number(),
             begun: state.now(),
             took: Took::default(),
-            body: BytesMut::new(),
-            borders: Vec::new(),
+            arrivals: Arrivals::default(),
             held: 0,
             state: state.clone(),
         };
@@ -158,7 +155,7 @@ impl Seen {
         match live::claim(folder, &stem(request)) {
             Ok(id) => Some(id),
             Err(error) => {
-                self.state.say(&format!("cannot keep a recording: {error}"));
+                self.state.say(format!("cannot keep a recording: {error}"));
                 None
             }
         }
@@ -170,10 +167,9 @@ impl Seen {
         if self.dialect.is_none() || !self.hold(data.len()) {
             return;
         }
-        self.borders.push((self.body.len(), self.since()));
-        self.body.extend_from_slice(data);
+        self.arrivals.push(data, self.since());
         if self.id.is_some() {
-            self.state.record(|| Order::Slice(self.number, data.clone()));
+            self.state.record(|| Order::Slice(self.number, Bytes::copy_from_slice(data)));
         }
     }
 
@@ -181,14 +177,15 @@ impl Seen {
         if self.received > MAX_RECORDED_RESPONSE as u64 || self.is_partial(more) {
             return false;
         }
-        let before = self.state.held.fetch_add(more, Ordering::Relaxed);
-        self.held += more;
-        before + more <= MAX_RECORDED_TOGETHER
+        let cost = Arrivals::cost(more);
+        let before = self.state.held.fetch_add(cost, Ordering::Relaxed);
+        self.held += cost;
+        before + cost <= MAX_RECORDED_TOGETHER
     }
 
     /// Whether something before these bytes was not recorded: then nothing after it is either.
     fn is_partial(&self, more: usize) -> bool {
-        self.body.len() as u64 + more as u64 != self.received
+        self.arrivals.len() as u64 + more as u64 != self.received
     }
 
     /// The request, once its body is known; `None` for what is none of our dialects.
@@ -200,17 +197,14 @@ impl Seen {
 
     /// What was seen as an exchange. Where recording stopped, it ends as too large.
     pub fn exchange(&mut self, request: &Request) -> Exchange {
-        let body = std::mem::take(&mut self.body).freeze();
-        let is_partial = body.len() as u64 != self.received;
-        let ends = self.borders.iter().skip(1).map(|(start, _)| *start).chain([body.len()]);
-        let slice =
-            |((start, at), end): (&(usize, u64), usize)| Slice { at: *at, bytes: body.slice(*start..end) };
+        let arrivals = std::mem::take(&mut self.arrivals);
+        let is_partial = arrivals.len() as u64 != self.received;
         Exchange {
             mode: mode_of(request),
             rounds: rounds_of(request),
             request: request.clone(),
             head: self.head.clone(),
-            slices: self.borders.iter().zip(ends).map(slice).collect(),
+            slices: arrivals.into_slices(),
             end: if is_partial { End::TooLarge } else { self.end.clone() },
             took: self.took,
         }

@@ -10,6 +10,7 @@ use crate::{
 };
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
+use std::fmt::Write;
 
 /// A key that is wrong, and how.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub(super) fn request_value(request: &Request) -> Map<String, Value> {
 
 /// JSON where that gives the same bytes back, else text, else hex digits.
 fn body_value(body: &[u8]) -> (&'static str, Value) {
-    if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_slice::<Value>(body)
+    if let Some(value @ (Value::Object(_) | Value::Array(_))) = crate::request::json(body)
         && serde_json::to_vec(&value).is_ok_and(|bytes| bytes == body)
     {
         return ("body", value);
@@ -101,31 +102,36 @@ fn hex(digits: &str) -> Option<Vec<u8>> {
 
 // === exchanges ===
 
-/// An index entry; `own` is the recording's request, repeated only where another was sent.
-pub(super) fn entry_value(file: &str, exchange: &Exchange, own: &Request) -> Value {
+/// An index entry as JSON on one line; `own` is the recording's request, repeated only where another was sent.
+pub(super) fn entry_text(file: &str, exchange: &Exchange, own: &Request) -> String {
     let mut object = Map::new();
     object.insert("file".into(), file.into());
     object.insert("mode".into(), mode_name(exchange.mode).into());
     object.insert("rounds".into(), exchange.rounds.map(|r| r.to_string()).into());
     object.insert("status".into(), exchange.status().into());
     object.insert("headers".into(), headers_value(exchange.head.as_ref().map_or(&[], |h| &h.headers)));
-    object.insert("slices".into(), borders(exchange).into());
     object.insert("end".into(), end_value(&exchange.end));
     object.insert("took".into(), json!({ "head": exchange.took.head, "end": exchange.took.end }));
     if exchange.request != *own {
         object.insert("request".into(), request_value(&exchange.request).into());
     }
-    object.into()
+    let mut text = Value::Object(object).to_string();
+    // As values a hundred thousand borders would take a hundred times their text.
+    text.truncate(text.len() - 1);
+    text.push_str(",\"slices\":[");
+    push_borders(exchange, &mut text);
+    text.push_str("]}");
+    text
 }
 
-fn borders(exchange: &Exchange) -> Vec<Value> {
-    let mut start = 0;
-    let border = |slice: &crate::exchange::Slice| {
-        let border = json!([start, slice.at]);
+fn push_borders(exchange: &Exchange, text: &mut String) {
+    let (mut start, mut comma) = (0, "");
+    for slice in &exchange.slices {
+        // Writing to a string cannot fail.
+        _ = write!(text, "{comma}[{start},{}]", slice.at);
         start += slice.bytes.len();
-        border
-    };
-    exchange.slices.iter().map(border).collect()
+        comma = ",";
+    }
 }
 
 pub(super) fn read_entry(value: &Value, at: &str) -> Result<Entry, BadKey> {

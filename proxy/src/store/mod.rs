@@ -24,8 +24,10 @@ pub mod write;
 
 pub use live::Live;
 pub use name::{folder_name, short_hash};
-pub use read::{is_recording, read};
+pub use read::{is_recording, read, read_file};
 pub use write::write;
+
+use write::REQUEST;
 
 /// The version of the folder's format.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +37,7 @@ pub struct Format(pub &'static str);
 pub const FORMAT: Format = Format("tfproxy.recording/1");
 
 /// No file of a recording larger than this is read into memory.
-pub const MAX_FILE: u64 = 256 * 1024 * 1024;
+pub const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// One request and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,11 +98,15 @@ pub enum StoreError {
         problem: String,
     },
     /// Larger than [`MAX_FILE`].
-    #[error("{}: {size} bytes, more than the {MAX_FILE} that are read", path.display())]
+    #[error("{}: more than the {MAX_FILE} bytes that are read", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its size.
-        size: u64,
+    },
+    /// A folder without a request: another folder, or whoever wrote it was stopped before the first file.
+    #[error("{}: holds no recording, {REQUEST} is not there", path.display())]
+    NoRecording {
+        /// The folder.
+        path: PathBuf,
     },
 }

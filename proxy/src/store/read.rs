@@ -14,7 +14,11 @@ use crate::{
 };
 use bytes::Bytes;
 use serde_json::Value;
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::Path,
+};
 
 /// Whether a recording lies in `folder`, complete.
 pub fn is_recording(folder: &Path) -> bool {
@@ -24,7 +28,11 @@ pub fn is_recording(folder: &Path) -> bool {
 /// Reads the recording in `folder`.
 pub fn read(folder: &Path) -> Result<Recording, StoreError> {
     let file = folder.join(REQUEST);
-    let value = json(&file)?;
+    let value = match optional(json(&file))? {
+        Some(value) => value,
+        None if folder.is_dir() => return Err(StoreError::NoRecording { path: folder.to_owned() }),
+        None => json(&file)?,
+    };
     let keyed = |error: BadKey| key_error(&file, error);
     expect_format(&value).map_err(keyed)?;
     let request = read_request(&value, "").map_err(keyed)?;
@@ -68,7 +76,7 @@ fn expect_format(value: &Value) -> Result<(), BadKey> {
 
 fn exchange(folder: &Path, entry: Entry, own: &Request) -> Result<Exchange, StoreError> {
     let path = folder.join(&entry.file);
-    let body = optional(bytes(&path))?.unwrap_or_default();
+    let body = optional(read_file(&path))?.unwrap_or_default();
     let slices = slices(&body, &entry.borders).map_err(|(byte, problem)| StoreError::Body {
         path,
         byte,
@@ -134,13 +142,13 @@ fn cut_exchange(folder: &Path, name: &str, own: &Request) -> Option<Result<Excha
         end: End::Cut("the recording ends here".to_owned()),
         took: Took::default(),
     };
-    Some(bytes(&folder.join(name)).map(exchange))
+    Some(read_file(&folder.join(name)).map(exchange))
 }
 
 // === files ===
 
 fn json(path: &Path) -> Result<Value, StoreError> {
-    let bytes = bytes(path)?;
+    let bytes = read_file(path)?;
     serde_json::from_slice(&bytes).map_err(|error| StoreError::Json {
         path: path.to_owned(),
         line: error.line(),
@@ -149,13 +157,15 @@ fn json(path: &Path) -> Result<Value, StoreError> {
     })
 }
 
-fn bytes(path: &Path) -> Result<Bytes, StoreError> {
+/// A file of up to [`MAX_FILE`] bytes, also where its size is not known before.
+pub fn read_file(path: &Path) -> Result<Bytes, StoreError> {
     let io = |source| StoreError::Io { path: path.to_owned(), source };
-    let size = fs::metadata(path).map_err(io)?.len();
-    if size > MAX_FILE {
-        return Err(StoreError::TooLarge { path: path.to_owned(), size });
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes)).map_err(io)?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(StoreError::TooLarge { path: path.to_owned() });
     }
-    fs::read(path).map(Into::into).map_err(io)
+    Ok(bytes.into())
 }
 
 /// A file that need not be there.

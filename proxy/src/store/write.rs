@@ -5,7 +5,7 @@
 
 use super::{
     FORMAT, Recording, StoreError, curl,
-    form::{entry_value, request_value},
+    form::{entry_text, request_value},
     name::folder_name,
     redact,
 };
@@ -14,7 +14,7 @@ use crate::{
     plan::Rounds,
     request::{Mode, Request},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::{
     collections::HashSet,
     fs, io,
@@ -64,7 +64,8 @@ fn clear(folder: &Path) -> Result<(), StoreError> {
 }
 
 fn is_ours(name: &str) -> bool {
-    read_file_name(name).is_some() || [CASE, "curl.sh"].contains(&name)
+    // Unfinished files are of a writer that was stopped.
+    read_file_name(name).is_some() || [CASE, "curl.sh"].contains(&name) || name.ends_with(".json.tmp")
 }
 
 fn remove(file: &Path) -> io::Result<()> {
@@ -85,7 +86,7 @@ pub(super) fn write_request(
     object.insert("id".into(), id.into());
     object.insert("upstream".into(), upstream.map(redact::url).into());
     object.extend(request_value(request));
-    put(&folder.join(REQUEST), pretty(&object.into()).as_bytes())
+    put_whole(folder, REQUEST, pretty(&object.into()).as_bytes())
 }
 
 fn write_curl(folder: &Path, recording: &Recording) -> Result<(), StoreError> {
@@ -107,20 +108,19 @@ pub(super) fn write_index(
     files: &[String],
     exchanges: &[Exchange],
 ) -> Result<(), StoreError> {
-    let entries: Vec<Value> =
-        files.iter().zip(exchanges).map(|(file, exchange)| entry_value(file, exchange, own)).collect();
-    let index = json!({ "schema": FORMAT.0, "exchanges": entries });
-    let unfinished = folder.join("exchanges.json.tmp");
-    put(&unfinished, (compact_slices(&index) + "\n").as_bytes())?;
-    let path = folder.join(INDEX);
-    fs::rename(&unfinished, &path).map_err(|source| StoreError::Io { path, source })
+    // Pretty, but the entries one a line: thousands of slice borders would fill screens.
+    let entries = files.iter().zip(exchanges).map(|(file, exchange)| entry_text(file, exchange, own));
+    let lines: Vec<String> = entries.map(|entry| format!("    {entry}")).collect();
+    let index =
+        format!("{{\n  \"schema\": {:?},\n  \"exchanges\": [\n{}\n  ]\n}}\n", FORMAT.0, lines.join(",\n"));
+    put_whole(folder, INDEX, index.as_bytes())
 }
 
-/// Pretty, but the entries one a line: thousands of slice borders would fill screens.
-fn compact_slices(index: &Value) -> String {
-    let entries = index.get("exchanges").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let lines: Vec<String> = entries.iter().map(|entry| format!("    {entry}")).collect();
-    format!("{{\n  \"schema\": {:?},\n  \"exchanges\": [\n{}\n  ]\n}}", FORMAT.0, lines.join(",\n"))
+/// Writes a file in one step.
+fn put_whole(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    let (unfinished, path) = (folder.join(format!("{name}.tmp")), folder.join(name));
+    put(&unfinished, bytes)?;
+    fs::rename(&unfinished, &path).map_err(|source| StoreError::Io { path, source })
 }
 
 fn pretty(value: &Value) -> String {

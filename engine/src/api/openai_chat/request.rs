@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{fields::Fields, messages::Conversation, refused, tools};
 use crate::{
-    api::{errors::Refusal, steering::Steering},
+    api::{errors::Refusal, json, steering::Steering},
     chat::{Mode, Request, UsageChunk},
     model::Puppet,
     plant::Switch,
@@ -21,6 +21,9 @@ const SAMPLING: [&str; 4] = ["temperature", "top_p", "presence_penalty", "freque
 
 /// The most stop strings of a request.
 const MAX_STOP_STRINGS: usize = 16;
+
+/// The most JSON values of a body: each takes some hundred bytes of memory, whatever its text is.
+const MAX_VALUES: usize = 1 << 19;
 
 /// A request that will be answered.
 #[derive(Debug)]
@@ -45,6 +48,9 @@ pub fn read(body: &[u8], headers: &HeaderMap, plants: Switch) -> Result<Asked, R
 
 fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
     let refuse = |message: String| Refusal::of_request(StatusCode::BAD_REQUEST, message);
+    if json::values(body) > MAX_VALUES {
+        return Err(refuse(format!("the body holds more than {MAX_VALUES} values")));
+    }
     match serde_json::from_slice(body) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(refuse("the body is not a JSON object".to_owned())),

@@ -3,11 +3,13 @@
 //! In: `tools`, `tool_choice`, `parallel_tool_calls`. Out: the offer. `required` reads as `auto`: the puppet says what it is
 //! told, so nothing can make it call.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
 use crate::{
-    api::errors::Refusal,
+    api::errors::{Refusal, shown},
     read::{Offer, Tool},
 };
 
@@ -27,11 +29,12 @@ pub fn offer(body: &Fields<'_>) -> Result<Offer, Refusal> {
 
 fn tools(body: &Fields<'_>) -> Result<Vec<Tool>, Refusal> {
     let mut tools: Vec<Tool> = Vec::new();
+    let mut names = HashSet::new();
     for (at, value) in body.list("tools")?.unwrap_or_default().iter().enumerate() {
         let fields = Fields::of(value, format!("tools[{at}]"))?;
         let (tool, function) = tool(&fields)?;
-        if tools.iter().any(|other| other.name == tool.name) {
-            return Err(function.invalid("name", format!("the name '{}' is used twice", tool.name)));
+        if !names.insert(tool.name.clone()) {
+            return Err(function.invalid("name", format!("the name '{}' is used twice", shown(&tool.name))));
         }
         tools.push(tool);
     }
@@ -66,7 +69,7 @@ fn chosen(body: &Fields<'_>, mut tools: Vec<Tool>) -> Result<Vec<Tool>, Refusal>
         Choice::Named(name) => {
             tools.retain(|tool| tool.name == name);
             if tools.is_empty() {
-                let message = format!("no tool of the name '{name}' is offered");
+                let message = format!("no tool of the name '{}' is offered", shown(name));
                 return Err(body.invalid("tool_choice.function.name", message));
             }
         }

@@ -2,22 +2,36 @@
 //!
 //! In: text that is known to be JSON. Out: a map from JSON pointer to line, and the keys that are written twice. serde
 //! keeps no positions, and a mistake without its line is a search.
+//!
+//! Pointers are kept as hashes: a long key above many elements would else be held once for each of them.
 
+use crate::request::select::{StableHash, stable_hash};
 use std::collections::HashMap;
+
+/// Repeated keys that are told; who has more sees them after mending these.
+const MAX_REPEATED: usize = 1_000;
 
 /// Where things stand in a JSON text.
 #[derive(Debug, Default)]
 pub struct Lines {
-    at: HashMap<String, usize>,
+    at: HashMap<u64, usize>,
     /// Pointer and line of each key that its object already had.
     pub repeated: Vec<(String, usize)>,
 }
 
 struct Scanner<'a> {
     bytes: &'a [u8],
+    /// Keys and indices of the place that is being read.
+    path: Vec<Step<'a>>,
     position: usize,
     line: usize,
     found: Lines,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Key(&'a [u8]),
+    Index(usize),
 }
 
 // === impl Lines ===
@@ -25,8 +39,9 @@ struct Scanner<'a> {
 impl Lines {
     /// Scans a text that serde has accepted, so nesting is bounded and the grammar holds.
     pub fn of(text: &str) -> Self {
-        let mut scanner = Scanner { bytes: text.as_bytes(), position: 0, line: 1, found: Self::default() };
-        scanner.value(&mut String::new());
+        let (bytes, path) = (text.as_bytes(), Vec::new());
+        let mut scanner = Scanner { bytes, path, position: 0, line: 1, found: Self::default() };
+        scanner.value(StableHash::default());
         scanner.found
     }
 
@@ -34,7 +49,7 @@ impl Lines {
     pub fn line(&self, pointer: &str) -> usize {
         let mut pointer = pointer;
         loop {
-            match (self.at.get(pointer), pointer.rsplit_once('/')) {
+            match (self.at.get(&stable_hash(pointer.as_bytes())), pointer.rsplit_once('/')) {
                 (Some(line), _) => return *line,
                 (None, Some((parent, _))) => pointer = parent,
                 (None, None) => return 1,
@@ -45,10 +60,10 @@ impl Lines {
 
 // === impl Scanner ===
 
-impl Scanner<'_> {
-    fn value(&mut self, pointer: &mut String) {
+impl<'a> Scanner<'a> {
+    fn value(&mut self, pointer: StableHash) {
         self.blanks();
-        self.found.at.entry(pointer.clone()).or_insert(self.line);
+        self.found.at.entry(pointer.value()).or_insert(self.line);
         match self.peek() {
             Some(b'{') => self.object(pointer),
             Some(b'[') => self.array(pointer),
@@ -57,35 +72,46 @@ impl Scanner<'_> {
         }
     }
 
-    fn object(&mut self, pointer: &mut String) {
+    fn object(&mut self, pointer: StableHash) {
         self.position += 1;
         while self.next_member(b'}') {
             let line = self.line;
             let key = self.string();
-            let length = pointer.len();
-            pointer.push('/');
-            pointer.push_str(&key);
-            if self.found.at.insert(pointer.clone(), line).is_some() {
-                self.found.repeated.push((pointer.clone(), line));
+            let below = pointer.with(b"/").with(key);
+            self.path.push(Step::Key(key));
+            if self.found.at.insert(below.value(), line).is_some() && self.found.repeated.len() < MAX_REPEATED
+            {
+                self.found.repeated.push((self.pointer(), line));
             }
             self.blanks();
             self.position += 1;
-            self.value(pointer);
-            pointer.truncate(length);
+            self.value(below);
+            self.path.pop();
         }
     }
 
-    fn array(&mut self, pointer: &mut String) {
+    fn array(&mut self, pointer: StableHash) {
         self.position += 1;
         let mut index = 0_usize;
         while self.next_member(b']') {
-            let length = pointer.len();
-            pointer.push('/');
-            pointer.push_str(&index.to_string());
-            self.value(pointer);
-            pointer.truncate(length);
+            self.path.push(Step::Index(index));
+            self.value(pointer.with(b"/").with(index.to_string().as_bytes()));
+            self.path.pop();
             index += 1;
         }
+    }
+
+    /// The pointer of the place that is being read.
+    fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        for step in &self.path {
+            pointer.push('/');
+            match step {
+                Step::Key(key) => pointer.push_str(&String::from_utf8_lossy(key)),
+                Step::Index(index) => pointer.push_str(&index.to_string()),
+            }
+        }
+        pointer
     }
 
     /// Moves to the next member of an object or array; false once its closing bracket is behind.
@@ -105,7 +131,7 @@ impl Scanner<'_> {
     }
 
     /// The text between the quotes, escapes as written.
-    fn string(&mut self) -> String {
+    fn string(&mut self) -> &'a [u8] {
         self.position += 1;
         let start = self.position;
         while let Some(byte) = self.peek() {
@@ -117,7 +143,7 @@ impl Scanner<'_> {
         }
         let end = self.position.min(self.bytes.len());
         self.position += 1;
-        String::from_utf8_lossy(self.bytes.get(start..end).unwrap_or_default()).into_owned()
+        self.bytes.get(start..end).unwrap_or_default()
     }
 
     fn scalar(&mut self) {

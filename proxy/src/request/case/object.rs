@@ -84,7 +84,7 @@ impl<'a> Object<'a> {
         let value = self.value(key)?;
         let picked = pick(value);
         if picked.is_none() {
-            self.mistake(key, format!("should be {wanted}, not {}", kind(value)));
+            self.mistake(key, format!("should be {wanted}, not {}", shown(value)));
         }
         picked
     }
@@ -152,6 +152,18 @@ impl<'a> Object<'a> {
     /// The file it stands in.
     pub fn file(&self) -> &'a File<'a> {
         self.file
+    }
+}
+
+/// The value itself where it is short, since its kind alone may be the right one; else its kind.
+fn shown(value: &Value) -> String {
+    const SHORT: usize = 40;
+    match value {
+        Value::Number(_) | Value::Array(_) => {
+            let text = value.to_string();
+            if text.len() <= SHORT { text } else { kind(value).to_owned() }
+        }
+        _ => kind(value).to_owned(),
     }
 }
 

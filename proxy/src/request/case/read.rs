@@ -25,6 +25,9 @@ pub struct Mistake {
     pub what: String,
 }
 
+/// The most values in one file: each takes some hundred bytes of memory, whatever its text is.
+const MAX_VALUES: usize = 1 << 21;
+
 const NEEDS: [(&str, Need); 6] = [
     ("call", Need::Call),
     ("calls", Need::Calls),
@@ -57,6 +60,10 @@ impl fmt::Display for Mistake {
 pub fn read(file_name: &str, text: &str) -> (Vec<Case>, Vec<Mistake>) {
     // Editors on some systems put a byte order mark in front; it means nothing.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if crate::request::values(text.as_bytes()) > MAX_VALUES {
+        let what = format!("more than {MAX_VALUES} values are too many for a file of cases");
+        return (Vec::new(), vec![Mistake { file: file_name.to_owned(), line: 0, key: String::new(), what }]);
+    }
     let value = match serde_json::from_str::<Value>(text) {
         Ok(value) => value,
         Err(error) => return (Vec::new(), vec![syntax(file_name, &error)]),
@@ -137,14 +144,14 @@ fn or_all(dialects: Vec<Dialect>) -> Vec<Dialect> {
 fn id(object: &Object<'_>) -> Option<String> {
     let id = object.required_text("id")?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-    let segments = id.split('/');
-    if segments.clone().count() < 2
-        || segments.clone().any(|s| s.is_empty() || s == "..")
-        || !id.chars().all(is_plain)
-    {
+    // What begins with a hyphen reads as an option, with a dot as a hidden file or the folder above.
+    let is_name = |segment: &str| !segment.is_empty() && !segment.starts_with(['-', '.']);
+    if id.split('/').count() < 2 || !id.split('/').all(is_name) || !id.chars().all(is_plain) {
         object.mistake(
             "id",
-            format!("{id:?} should be suite/name, of letters, digits, dots, hyphens and underscores"),
+            format!(
+                "{id:?} should be suite/name, of letters, digits, dots, hyphens and underscores, no dot or hyphen first"
+            ),
         );
         return None;
     }
@@ -168,6 +175,9 @@ fn ends(object: &Object<'_>) -> Option<Ends> {
             let stops = inner.texts("stop");
             if stops.is_empty() {
                 inner.mistake("stop", "should name at least one string");
+            }
+            if stops.iter().any(String::is_empty) {
+                inner.mistake("stop", "an empty string stops nothing");
             }
             inner.end();
             Some(Ends::Stop(stops))

@@ -51,13 +51,13 @@ fn all_mistakes_of_a_file_are_told_at_once_with_line_and_key() {
 ]"#;
     let expected = [
         "f.json:2: expcet: unknown key",
-        r#"f.json:3: id: "nosuite" should be suite/name, of letters, digits, dots, hyphens and underscores"#,
-        "f.json:3: says: should be a string, not a number",
+        r#"f.json:3: id: "nosuite" should be suite/name, of letters, digits, dots, hyphens and underscores, no dot or hyphen first"#,
+        "f.json:3: says: should be a string, not 5",
         r#"f.json:4: needs: "coffee" is none of: call, calls, reasoning, length, text, error"#,
         r#"f.json:5: basis: "opinion" is none of: fact, policy"#,
         "f.json:6: request.stream: is chosen by the plan: each case is asked both ways",
         r#"f.json:7: expect.tool_calls.0: lacks the key "arguments""#,
-        "f.json:8: expect.error.status: should be an HTTP status from 400 to 599, not a number",
+        "f.json:8: expect.error.status: should be an HTTP status from 400 to 599, not 200",
         r#"f.json:9: ends: "early" is none of: model, length"#,
         "f.json:9: ends: means nothing without says",
         "f.json:10: should be an object, not a number",
@@ -78,6 +78,32 @@ fn text_that_is_no_json_names_line_and_column() {
 fn a_key_written_twice_is_a_mistake() {
     let text = "{\"id\": \"a/b\", \"format\": \"glm\", \"says\": \"x\",\n \"says\": \"y\"}";
     assert_eq!(mistakes("f.json", text), ["f.json:2: says: repeated key"]);
+}
+
+#[test]
+fn what_cannot_be_meant_is_a_mistake() {
+    let of = |key: &str| format!(r#"{{"id": "a/b", "format": "glm", "says": "x", {key}}}"#);
+    for (text, part) in [
+        (of(r#""ends": {"stop": ["a", ""]}"#), "ends.stop: an empty string stops nothing"),
+        (of(r#""needs": [null]"#), "needs: should be a list of strings, not [null]"),
+        (r#"{"id": "-x/y", "request": {}}"#.to_owned(), "no dot or hyphen first"),
+        (r#"{"id": "x/../y", "request": {}}"#.to_owned(), "no dot or hyphen first"),
+    ] {
+        assert!(mistakes("f.json", &text)[0].contains(part), "{text}");
+    }
+}
+
+#[test]
+fn a_file_is_capped_by_values_and_not_by_the_length_of_keys() {
+    let many = format!("[{}0]", "0,".repeat(1 << 21));
+    assert_eq!(
+        mistakes("f.json", &many),
+        ["f.json: more than 2097152 values are too many for a file of cases"]
+    );
+    // Held once for each element below it, this key would fill all memory.
+    let long =
+        format!(r#"{{"id": "a/b", "request": {{"{}": [{}0]}}}}"#, "k".repeat(1 << 20), "0,".repeat(1 << 18));
+    assert_eq!(read_one(&long).request.len(), 1);
 }
 
 #[test]

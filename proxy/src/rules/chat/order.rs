@@ -15,7 +15,7 @@ const DONE_MISSING: Rule = Rule {
     source: "OpenAI API reference, chat streaming; a loss would not show without it",
     check: |digest, found| {
         let began = digest.streamed() && !digest.chunks.is_empty() && digest.errors.is_empty();
-        if began && digest.done.is_empty() && !inexact(digest) && digest.facts.exchange.end.is_clean() {
+        if began && digest.done.is_empty() && !inexact(digest) && digest.ended() {
             found.exchange("an end without it");
         }
     },

@@ -198,9 +198,14 @@ impl<'a> Digest<'a> {
         if self.streamed() { "delta" } else { "message" }
     }
 
+    /// Whether the transport got to its end, and all of it was read.
+    pub fn ended(&self) -> bool {
+        self.facts.exchange.end.is_clean() && !self.facts.decoded.is_partial()
+    }
+
     /// Whether the answer got to its end and is no error, so that what is missing is missing for good.
     pub fn concluded(&self) -> bool {
-        self.errors.is_empty() && (self.facts.exchange.end.is_clean() || !self.done.is_empty())
+        self.errors.is_empty() && (self.ended() || !self.done.is_empty())
     }
 
     /// Deltas of one choice, in order.
