@@ -115,7 +115,7 @@ fn settings_that_cannot_be_are_usage() {
     folder.run(&["--check", "--known-failing", "known"]).expect(2, &["known: line 1"]);
     folder.run(&["--check", "--run", "no/such"]).expect(4, &["nothing is selected"]);
     folder.run(&["--check", "--run", &"*".repeat(5_000), "--max-requests", "0"]).expect(4, &["NOTHING"]);
-    folder.run(&["plants", "--run", "no-such"]).expect(4, &["no plant and no decoy matches"]);
+    folder.run(&["plants", "--run", "no-such"]).expect(2, &["no plant or decoy is called no-such"]);
     folder.run(&["--check", "--upstream", "http://me:s3cret@127.0.0.1:1"]).expect(2, &["password"]);
 }
 

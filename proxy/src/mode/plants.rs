@@ -152,7 +152,7 @@ async fn tried(args: &PlantsArgs) -> Result<Vec<Tried>, Exit> {
     ready.end().await;
     if all.is_empty() {
         complain(format_args!("no plant or decoy is called {}", args.run.join(" or ")));
-        return Err(Exit::NotExercised);
+        return Err(Exit::Usage);
     }
     Ok(all)
 }
