@@ -242,12 +242,17 @@ impl Collector<'_> {
             }
         }
         let known = judged.findings.iter().any(|f| f.known.is_some());
-        if self.tried.plant.kind == PlantKind::Decoy && judged.verdict != Verdict::Pass && !known {
+        if self.tried.plant.kind == PlantKind::Decoy && is_doubt(judged.verdict) && !known {
             let verdict = format!("verdict {}", judged.verdict.name());
             self.tried.fired.entry(verdict).or_default().insert(judged.case.clone());
         }
         self.tried.cases.insert(judged.case);
     }
+}
+
+/// Whether a decoy raised doubt. An answer that is too large to be judged raises none.
+fn is_doubt(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Fail | Verdict::Suspect | Verdict::Unstable)
 }
 
 // === impl Tried ===
