@@ -70,12 +70,13 @@ impl Heard {
         Self { id: format!("{id} rounds {}", exchange.rounds_name()), exchange, decoded, reply }
     }
 
-    fn hold(&self, places: &[usize]) {
+    /// Cut at these places it says the same.
+    fn hold(&self, how: &str, places: &[usize]) {
         let slices = sliced(&self.exchange.body(), places);
         let again = Exchange { slices, ..self.exchange.clone() };
         let decoded = decode(&again);
-        assert!(same_events(&self.decoded, &decoded), "{} cut at {places:?}", self.id);
-        assert_eq!(read(&again, &decoded), self.reply, "{} cut at {places:?}", self.id);
+        assert!(same_events(&self.decoded, &decoded), "{} cut {how}", self.id);
+        assert_eq!(read(&again, &decoded), self.reply, "{} cut {how}", self.id);
     }
 }
 
@@ -104,13 +105,13 @@ fn drawn(size: usize, seed: u64, apart: RangeInclusive<u64>) -> Vec<usize> {
 fn check(format: &str) {
     for heard in heard(format) {
         let size = heard.exchange.body().len();
-        heard.hold(&(1..size).collect::<Vec<_>>());
+        heard.hold("at every byte", &(1..size).collect::<Vec<_>>());
         for (seed, apart) in [(1, 1..=4), (2, 1..=64), (3, 1..=1024)] {
-            heard.hold(&drawn(size, seed, apart));
+            heard.hold(&format!("by seed {seed}, {apart:?} bytes apart"), &drawn(size, seed, apart.clone()));
         }
         if heard.exchange.rounds == Some(Rounds::Whole) {
             let step = if size > LONG { size / SAMPLES } else { 1 };
-            (1..size).step_by(step).for_each(|at| heard.hold(&[at]));
+            (1..size).step_by(step).for_each(|at| heard.hold(&format!("at {at}"), &[at]));
         }
     }
 }
