@@ -1,7 +1,7 @@
 //! Values and diffs for people: shortened around the place where two texts part, whitespace made visible where it counts.
 //!
 //! In: two texts. Out: `…before [-only left-]{+only right+} after…`. The diff algorithm is quadratic in the worst case, so it
-//! only ever sees [`WINDOW`] characters of each text; everything else is linear.
+//! only ever sees `WINDOW` characters of each text; everything else is linear.
 
 use similar::{Algorithm, ChangeTag, TextDiff};
 

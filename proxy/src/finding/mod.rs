@@ -1,6 +1,6 @@
 //! What is said: findings, their fingerprints, faults, known failures. Sees differences and breaches only.
 //!
-//! In: the differences and breaches of one entry. Out: its [`Finding`]s ([`gather`]), primaries before the consequences that
+//! In: the differences and breaches of one entry. Out: its [`Finding`]s ([`gather()`]), primaries before the consequences that
 //! follow from them ([`cause`]). Over many entries: [`fault`]s for people, [`known`] failures, [`coverage`].
 
 use crate::{compare::Kind, decode::Span, rules::Severity};

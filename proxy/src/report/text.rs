@@ -1,7 +1,7 @@
 //! The report on a terminal: who was asked, what proves it, the verdict, at most five faults, and what was not looked at.
 //!
 //! In: a [`Report`] and how to print it. Out: lines of plain text; whatever a server or model said goes through
-//! [`plain::line`](crate::finding::plain::line), so that no escape sequence of theirs reaches the terminal.
+//! [`plain::line`], so that no escape sequence of theirs reaches the terminal.
 
 use super::{Report, fault, show};
 use crate::{

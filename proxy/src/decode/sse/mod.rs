@@ -3,7 +3,7 @@
 //! In: slices with arrival times. Out: events with offsets, and everything that departs from the grammar or from what
 //! clients are known to read. However the bytes are sliced, the result is the same (but for arrival times and for
 //! slice borders inside a character). Unlike a browser it keeps a last block that lacks its blank line, and says so.
-//! Where events go is a [`Sink`]'s matter: they are kept and read, or only held against those of another reading.
+//! Where events go is a `Sink`'s matter: they are kept and read, or only held against those of another reading.
 
 use super::{AnomalyKind, Decoded, Framing, Span, tally::Tally, utf8};
 use block::{Block, Events, Sink};
