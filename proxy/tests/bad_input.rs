@@ -287,6 +287,31 @@ fn a_key_is_sent_and_reaches_no_file() {
         .expect(2, &["plain http"]);
 }
 
+#[test]
+fn a_key_that_a_server_repeats_reaches_no_file() {
+    let refusal = br#"{"error":{"message":"Incorrect key s3cret-0123","type":"x","param":null,"code":null}}"#;
+    let head = format!(
+        "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\nx-you: s3cret-0123\r\ncontent-length: {}\r\n\r\n",
+        refusal.len()
+    );
+    // A border lies within the key.
+    let (first, rest) = refusal.split_at(40);
+    let stage =
+        stage_of(vec![say(head.as_bytes()), say(first), Play::Wait(Duration::from_millis(20)), say(rest)]);
+    let folder = Folder::new();
+    folder.write("c.json", CASE);
+    let header = "Authorization: Bearer s3cret-0123";
+    let ran = folder.run(&["--check", "--cases", "c.json", "--upstream", &stage.url, "--header", header]);
+    ran.expect(3, &["Incorrect key ***********"]);
+    assert!(!ran.out.contains("s3cret") && !ran.err.contains("s3cret"), "{ran:#?}");
+    let kept = files(&folder.at("reports"));
+    assert!(kept.iter().any(|file| file.ends_with("whole.json")), "{kept:?}");
+    for file in kept {
+        let bytes = std::fs::read(&file).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("s3cret"), "{}", file.display());
+    }
+}
+
 fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
