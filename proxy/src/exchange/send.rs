@@ -6,7 +6,11 @@
 use super::{Arrivals, Credentials, End, Exchange, Head, Root, Secrets, Took, clock::Clock};
 use crate::{plan::Planned, request::Mode};
 use bytes::Bytes;
-use reqwest::{Client, ClientBuilder, Response, header::HeaderMap, redirect, retry};
+use reqwest::{
+    Client, ClientBuilder, Response,
+    header::{HeaderMap, HeaderName, HeaderValue},
+    redirect, retry,
+};
 use std::{
     sync::{
         Arc, OnceLock,
@@ -199,7 +203,11 @@ impl Sender {
         let request = &exchange.request;
         let mut builder = client.post(self.root.at(&request.path)).body(request.body.clone());
         for (name, value) in &request.headers {
-            builder = builder.header(name, value);
+            // As bytes, since a value beyond ASCII can be sent; what cannot be is no reason to blame the server.
+            let header = name.parse::<HeaderName>().ok().zip(HeaderValue::from_bytes(value.as_bytes()).ok());
+            if let Some((name, value)) = header {
+                builder = builder.header(name, value);
+            }
         }
         let is_own = |name: &str| request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         for (name, value) in self.credentials.headers().iter().filter(|(name, _)| !is_own(name.as_str())) {
