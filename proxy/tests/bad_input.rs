@@ -207,7 +207,7 @@ fn a_line_without_end_takes_little_memory() {
 }
 
 /// What a run against a stream said, which may take no more memory than is granted.
-fn measured(stream: Vec<Play>) -> Ran {
+fn frugally(stream: Vec<Play>) -> Ran {
     let stage = streams(stream);
     let folder = Folder::new();
     folder.write("c.json", CASE);
@@ -219,7 +219,7 @@ fn measured(stream: Vec<Play>) -> Ran {
 
 #[test]
 fn pieces_of_one_byte_take_little_memory() {
-    let ran = measured(vec![say(SSE), say(&b"1\r\n:\r\n".repeat(1_000_000))]);
+    let ran = frugally(vec![say(SSE), say(&b"1\r\n:\r\n".repeat(1_000_000))]);
     ran.expect(3, &["cut off after 1000000 bytes"]);
 }
 
@@ -229,7 +229,7 @@ fn lines_of_nothing_are_read_at_once() {
     stream.extend_from_slice(&b"data:\n".repeat(1_000_000));
     let length = format!("content-length: {}\r\n\r\n", stream.len());
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
-    measured(vec![say(head), say(length.as_bytes()), say(&stream)]).expect(1, &["sse/"]);
+    frugally(vec![say(head), say(length.as_bytes()), say(&stream)]).expect(1, &["sse/"]);
 }
 
 #[test]
