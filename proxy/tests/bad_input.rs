@@ -207,7 +207,7 @@ fn a_line_without_end_takes_little_memory() {
 }
 
 /// What a run against a stream said, which may take no more memory than is granted.
-fn measured(stream: Vec<Play>) -> Ran {
+fn frugally(stream: Vec<Play>) -> Ran {
     let stage = streams(stream);
     let folder = Folder::new();
     folder.write("c.json", CASE);
@@ -219,7 +219,7 @@ fn measured(stream: Vec<Play>) -> Ran {
 
 #[test]
 fn pieces_of_one_byte_take_little_memory() {
-    let ran = measured(vec![say(SSE), say(&b"1\r\n:\r\n".repeat(1_000_000))]);
+    let ran = frugally(vec![say(SSE), say(&b"1\r\n:\r\n".repeat(1_000_000))]);
     ran.expect(3, &["cut off after 1000000 bytes"]);
 }
 
@@ -229,7 +229,7 @@ fn lines_of_nothing_are_read_at_once() {
     stream.extend_from_slice(&b"data:\n".repeat(1_000_000));
     let length = format!("content-length: {}\r\n\r\n", stream.len());
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
-    measured(vec![say(head), say(length.as_bytes()), say(&stream)]).expect(1, &["sse/"]);
+    frugally(vec![say(head), say(length.as_bytes()), say(&stream)]).expect(1, &["sse/"]);
 }
 
 #[test]
@@ -285,6 +285,31 @@ fn a_key_is_sent_and_reaches_no_file() {
     folder
         .run(&["--check", "--upstream", "http://192.0.2.1", "--header", "Authorization: Bearer s3cret"])
         .expect(2, &["plain http"]);
+}
+
+#[test]
+fn a_key_that_a_server_repeats_reaches_no_file() {
+    let refusal = br#"{"error":{"message":"Incorrect key s3cret-0123","type":"x","param":null,"code":null}}"#;
+    let head = format!(
+        "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\nx-you: s3cret-0123\r\ncontent-length: {}\r\n\r\n",
+        refusal.len()
+    );
+    // A border lies within the key.
+    let (first, rest) = refusal.split_at(40);
+    let stage =
+        stage_of(vec![say(head.as_bytes()), say(first), Play::Wait(Duration::from_millis(20)), say(rest)]);
+    let folder = Folder::new();
+    folder.write("c.json", CASE);
+    let header = "Authorization: Bearer s3cret-0123";
+    let ran = folder.run(&["--check", "--cases", "c.json", "--upstream", &stage.url, "--header", header]);
+    ran.expect(3, &["Incorrect key ***********"]);
+    assert!(!ran.out.contains("s3cret") && !ran.err.contains("s3cret"), "{ran:#?}");
+    let kept = files(&folder.at("reports"));
+    assert!(kept.iter().any(|file| file.ends_with("whole.json")), "{kept:?}");
+    for file in kept {
+        let bytes = std::fs::read(&file).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("s3cret"), "{}", file.display());
+    }
 }
 
 fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {

@@ -3,7 +3,7 @@
 //! In: pieces with arrival times. Out: [`Slice`]s that share one allocation. A piece as it comes from a connection keeps
 //! that connection's whole read buffer alive, so three million chunks of one byte would hold gigabytes.
 
-use super::Slice;
+use super::{Secrets, Slice};
 use bytes::{Bytes, BytesMut};
 
 /// The most slices that are kept apart; pieces after that join the last one. A reply of a hundred thousand tokens, each
@@ -32,6 +32,11 @@ impl Arrivals {
             self.borders.push((self.body.len(), at));
         }
         self.body.extend_from_slice(piece);
+    }
+
+    /// Hides secrets in what has come, also where a border lies within one.
+    pub fn hide(&mut self, secrets: &Secrets) {
+        secrets.hide(&mut self.body);
     }
 
     /// How many bytes have come.

@@ -4,7 +4,7 @@
 //! name itself. They are no part of a [`Request`](crate::request::Request), so no recording or report can hold them, and
 //! they print as names only.
 
-use super::Root;
+use super::{Root, Secrets};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 
@@ -87,6 +87,11 @@ impl Credentials {
     /// All of them.
     pub fn headers(&self) -> &HeaderMap {
         &self.0
+    }
+
+    /// The secrets among them.
+    pub fn secrets(&self) -> Secrets {
+        Secrets::of(self.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 
     /// Adds to the headers of a request those that it lacks: one that it has itself stands.

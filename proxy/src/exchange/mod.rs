@@ -11,12 +11,14 @@ pub mod clock;
 pub mod credentials;
 pub mod end;
 pub mod root;
+pub mod secrets;
 pub mod send;
 
 pub use arrivals::Arrivals;
 pub use credentials::Credentials;
 pub use end::End;
 pub use root::{BadRoot, Root};
+pub use secrets::Secrets;
 pub use send::{Limits, Sender};
 
 /// One HTTP request and its response.

@@ -3,10 +3,14 @@
 //! In: a planned exchange. Out: an [`Exchange`], always: every way it can end is a value of [`End`]. No redirect is
 //! followed, no proxy is taken from the environment, nothing is decompressed.
 
-use super::{Arrivals, Credentials, End, Exchange, Head, Root, Took, clock::Clock};
+use super::{Arrivals, Credentials, End, Exchange, Head, Root, Secrets, Took, clock::Clock};
 use crate::{plan::Planned, request::Mode};
 use bytes::Bytes;
-use reqwest::{Client, ClientBuilder, Response, header::HeaderMap, redirect, retry};
+use reqwest::{
+    Client, ClientBuilder, Response,
+    header::{HeaderMap, HeaderName, HeaderValue},
+    redirect, retry,
+};
 use std::{
     sync::{
         Arc, OnceLock,
@@ -48,6 +52,7 @@ pub struct Sender {
     pool: Pool,
     root: Root,
     credentials: Credentials,
+    secrets: Secrets,
     limits: Limits,
 }
 
@@ -85,6 +90,7 @@ impl Sender {
             fresh: Arc::default(),
             pool: Pool::new(),
             root,
+            secrets: credentials.secrets(),
             credentials,
             limits,
         })
@@ -103,7 +109,8 @@ impl Sender {
             // A client that sent a header once sends one that can be sent.
             _ = own.add(&format!("{name}:{value}"));
         }
-        Self { credentials: own.over(&self.credentials), ..self.clone() }
+        let credentials = own.over(&self.credentials);
+        Self { secrets: credentials.secrets(), credentials, ..self.clone() }
     }
 
     /// Makes a planned exchange.
@@ -148,6 +155,7 @@ impl Sender {
         }
         let mut arrivals = Arrivals::default();
         self.collect(&mut response, &mut arrivals, clock, deadline).await?;
+        arrivals.hide(&self.secrets);
         Ok(arrivals.into_body())
     }
 
@@ -163,10 +171,11 @@ impl Sender {
             Ok(Ok(response)) => response,
         };
         exchange.took.head = clock.micros();
-        exchange.head = Some(head(&response));
+        exchange.head = Some(head(&response, &self.secrets));
         let clean = clean_end(response.status().as_u16(), response.headers());
         let mut arrivals = Arrivals::default();
         let collected = self.collect(&mut response, &mut arrivals, clock, deadline).await;
+        arrivals.hide(&self.secrets);
         exchange.slices = arrivals.into_slices();
         collected.map_or_else(|end| end, |()| clean)
     }
@@ -194,7 +203,11 @@ impl Sender {
         let request = &exchange.request;
         let mut builder = client.post(self.root.at(&request.path)).body(request.body.clone());
         for (name, value) in &request.headers {
-            builder = builder.header(name, value);
+            // As bytes, since a value beyond ASCII can be sent; what cannot be is no reason to blame the server.
+            let header = name.parse::<HeaderName>().ok().zip(HeaderValue::from_bytes(value.as_bytes()).ok());
+            if let Some((name, value)) = header {
+                builder = builder.header(name, value);
+            }
         }
         let is_own = |name: &str| request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         for (name, value) in self.credentials.headers().iter().filter(|(name, _)| !is_own(name.as_str())) {
@@ -237,14 +250,13 @@ fn client(limits: Limits) -> ClientBuilder {
         .user_agent(concat!("tfproxy/", env!("CARGO_PKG_VERSION")))
 }
 
-fn head(response: &Response) -> Head {
-    let value = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+fn head(response: &Response, secrets: &Secrets) -> Head {
     Head {
         status: response.status().as_u16(),
         headers: response
             .headers()
             .iter()
-            .map(|(n, v)| (n.as_str().to_owned(), value(v.as_bytes())))
+            .map(|(n, v)| (n.as_str().to_owned(), secrets.hidden(v.as_bytes())))
             .collect(),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{MAX_RECORDED_RESPONSE, MAX_RECORDED_TOGETHER, after, state::State, tap};
 use crate::{
-    exchange::{Arrivals, End, Exchange, Head, Took},
+    exchange::{Arrivals, End, Exchange, Head, Secrets, Took},
     plan::{ROUNDS_HEADER, Rounds},
     request::{Dialect, Mode, Request},
     store::{live, live::Order, short_hash},
@@ -36,6 +36,7 @@ pub(super) struct Seen {
     begun: u64,
     took: Took,
     arrivals: Arrivals,
+    secrets: Secrets,
     /// Taken from what all recordings may hold together.
     held: usize,
 }
@@ -53,6 +54,8 @@ pub(super) struct Arrival {
 
 impl Witness {
     pub fn begin(state: &Arc<State>, arrival: Arrival) -> Self {
+        let pairs = arrival.credentials.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let secrets = Secrets::of(pairs);
         let seen = Seen {
             method: arrival.method,
             path: arrival.path,
@@ -68,6 +71,7 @@ impl Witness {
             begun: state.now(),
             took: Took::default(),
             arrivals: Arrivals::default(),
+            secrets,
             held: 0,
             state: state.clone(),
         };
@@ -131,7 +135,10 @@ impl Seen {
         self.state.now().saturating_sub(self.begun)
     }
 
-    fn head(&mut self, head: Head) {
+    fn head(&mut self, mut head: Head) {
+        for (_, value) in &mut head.headers {
+            *value = self.secrets.hidden(value.as_bytes());
+        }
         self.took.head = self.since();
         if let Some(request) = self.request().filter(|_| self.state.settings.record.is_some()) {
             self.record(request, &head);
@@ -169,7 +176,9 @@ impl Seen {
         }
         self.arrivals.push(data, self.since());
         if self.id.is_some() {
-            self.state.record(|| Order::Slice(self.number, Bytes::copy_from_slice(data)));
+            let mut piece = data.to_vec();
+            self.secrets.hide(&mut piece);
+            self.state.record(|| Order::Slice(self.number, piece.into()));
         }
     }
 
@@ -197,7 +206,8 @@ impl Seen {
 
     /// What was seen as an exchange. Where recording stopped, it ends as too large.
     pub fn exchange(&mut self, request: &Request) -> Exchange {
-        let arrivals = std::mem::take(&mut self.arrivals);
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.hide(&self.secrets);
         let is_partial = arrivals.len() as u64 != self.received;
         Exchange {
             mode: mode_of(request),

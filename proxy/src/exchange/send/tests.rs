@@ -161,3 +161,23 @@ async fn a_connection_that_the_server_had_closed_blames_no_exchange() {
     );
     assert_eq!(server.await.unwrap(), 0);
 }
+
+#[tokio::test]
+async fn a_header_beyond_ascii_is_sent_and_one_that_cannot_be_is_left_out() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let sender = sender(&format!("http://{}", listener.local_addr().unwrap()));
+    let server = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4096];
+        let read = socket.read(&mut request).await.unwrap();
+        socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        String::from_utf8_lossy(&request[..read]).into_owned()
+    });
+    let mut planned = planned(Mode::Whole);
+    let headers = [("x-user", "J\u{fc}rgen"), ("no name", "1"), ("x-lines", "a\nb")];
+    planned.request.headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    assert_eq!(sender.exchange(&planned).await.end, End::Complete);
+    let request = server.await.unwrap();
+    assert!(request.contains("x-user: J\u{fc}rgen\r\n"), "{request}");
+    assert!(!request.contains("no name") && !request.contains("x-lines"), "{request}");
+}
