@@ -2,7 +2,7 @@
 //!
 //! In: an [`Exchange`]. Out: [`Decoded`]. A bad byte never hides the rest of a stream.
 
-use crate::exchange::Exchange;
+use crate::exchange::{End, Exchange};
 use serde_json::Value;
 
 pub mod framing;
@@ -22,8 +22,12 @@ pub use recut::{Cut, first_difference, recut, same_events};
 /// The most bytes of data that are kept of one event, or of one JSON document. More is an anomaly, not an end.
 pub const MAX_EVENT: usize = 8 << 20;
 
-/// The most memory that the events of one body may take, as estimated; events after that are not kept.
-pub const MAX_HELD: usize = 80 << 20;
+/// The most memory that the events of one body may take, as estimated; events after that are not kept. A reply of a hundred
+/// thousand tokens streamed one by one takes four fifths of it.
+pub const MAX_HELD: usize = 256 << 20;
+
+/// The same for a body that grew over the cap: it is no answer, and its start tells as much as all of it.
+pub const MAX_HELD_OF_CUT: usize = 16 << 20;
 
 /// The most anomalies of one kind that are kept one by one; the rest is a number in [`AnomalyKind::More`].
 pub const MAX_ANOMALIES: usize = 1_000;
@@ -182,6 +186,11 @@ impl Decoded {
             .iter()
             .any(|a| matches!(a.kind, AnomalyKind::TooManyEvents | AnomalyKind::OversizeEvent))
     }
+
+    /// Whether events at the end were not kept.
+    fn is_shortened(&self) -> bool {
+        self.anomalies.iter().any(|a| a.kind == AnomalyKind::TooManyEvents)
+    }
 }
 
 /// Decodes the body of an exchange. What it is is decided by its first bytes and, where they leave it open, by the
@@ -190,15 +199,16 @@ impl Decoded {
 pub fn decode(exchange: &Exchange) -> Decoded {
     let media = exchange.head.as_ref().map(crate::exchange::Head::media_type).unwrap_or_default();
     match framing::of(&media, &exchange.slices) {
-        Framing::Sse => events(&exchange.slices),
+        Framing::Sse => events(exchange),
         Framing::Json => whole::document(&exchange.slices),
         Framing::Other => whole::text(&exchange.slices),
     }
 }
 
-fn events(slices: &[crate::exchange::Slice]) -> Decoded {
-    let mut scanner = sse::Scanner::new();
-    for slice in slices {
+fn events(exchange: &Exchange) -> Decoded {
+    let is_cut = exchange.end == End::TooLarge;
+    let mut scanner = sse::Scanner::holding(if is_cut { MAX_HELD_OF_CUT } else { MAX_HELD });
+    for slice in &exchange.slices {
         scanner.feed(&slice.bytes, slice.at);
     }
     scanner.finish()

@@ -8,14 +8,17 @@ use serde_json::Value;
 /// What an allocation takes beside its bytes.
 const ALLOCATION: usize = 16;
 
-/// An object's table before it has members.
-const TABLE: usize = 96;
+/// The members that an object has room for from its first one on.
+const ROOM: usize = 3;
+
+/// An object's table with that room.
+const TABLE: usize = 96 + ROOM * MEMBER;
 
 /// A value's place in a list.
 const ITEM: usize = size_of::<Value>() * 5 / 4;
 
 /// A member's place in an object: key, value and hash.
-const MEMBER: usize = (size_of::<Value>() + size_of::<String>() + 8) * 5 / 4;
+const MEMBER: usize = size_of::<Value>() + size_of::<String>() + 8;
 
 /// Memory taken so far, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,8 +53,12 @@ impl Memory {
         self.taken += TABLE;
     }
 
-    pub const fn add_member(&mut self, key: &str) {
-        self.taken += MEMBER;
+    /// The member after `members` others.
+    pub const fn add_member(&mut self, key: &str, members: usize) {
+        if members >= ROOM {
+            // The room doubles each time it is used up.
+            self.taken += MEMBER * 3 / 2;
+        }
         self.add_text(key.len());
     }
 

@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         }
         let key = self.string()?;
         let end = self.at;
-        self.memory.add_member(&key);
+        self.memory.add_member(&key, map.len());
         self.step(Step::Key(start + 1, end - 1));
         self.skip_space();
         if !self.take(b':') {

@@ -35,11 +35,13 @@ pub trait Sink {
 }
 
 /// The events so far, read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Events {
     pub list: Vec<Event>,
     /// An estimate of the memory they take.
     held: usize,
+    /// The most that they may take.
+    most: usize,
     full: bool,
 }
 
@@ -126,7 +128,18 @@ impl Sink for Events {
     }
 }
 
+impl Default for Events {
+    fn default() -> Self {
+        Self::holding(MAX_HELD)
+    }
+}
+
 impl Events {
+    /// None so far, and at most so much memory for all.
+    pub const fn holding(most: usize) -> Self {
+        Self { list: Vec::new(), held: 0, most, full: false }
+    }
+
     fn event(&mut self, block: &mut Block, span: Span, arrived: u64, tally: &mut Tally) {
         if self.is_full(span, tally) {
             return;
@@ -140,7 +153,7 @@ impl Events {
     }
 
     fn is_full(&mut self, span: Span, tally: &mut Tally) -> bool {
-        let full = self.held > MAX_HELD;
+        let full = self.held > self.most;
         if full && !self.full {
             tally.note(span, AnomalyKind::TooManyEvents);
         }

@@ -59,6 +59,11 @@ impl Scanner {
         Self::default()
     }
 
+    /// One whose events may take at most so much memory, as estimated.
+    pub fn holding(most: usize) -> Self {
+        Self { out: Events::holding(most), ..Self::default() }
+    }
+
     /// The end of the body.
     pub fn finish(mut self) -> Decoded {
         self.end();

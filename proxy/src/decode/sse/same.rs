@@ -6,7 +6,7 @@ use super::{
     Scanner,
     block::{Block, Sink},
 };
-use crate::decode::{AnomalyKind, Decoded, Event, Span, tally::Tally};
+use crate::decode::{Decoded, Event, Span, tally::Tally};
 
 /// How far a scan agrees with an earlier reading.
 #[derive(Debug)]
@@ -49,8 +49,8 @@ impl Agreement<'_> {
 impl<'a> Scanner<Agreement<'a>> {
     /// A scanner that only compares.
     pub fn comparing(with: &'a Decoded) -> Self {
-        let may_go_on = with.anomalies.iter().any(|a| a.kind == AnomalyKind::TooManyEvents);
-        let out = Agreement { expected: &with.events, may_go_on, seen: 0, differs: None };
+        let out =
+            Agreement { expected: &with.events, may_go_on: with.is_shortened(), seen: 0, differs: None };
         Self {
             out,
             state: super::State::default(),
