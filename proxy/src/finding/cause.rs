@@ -5,21 +5,26 @@
 //!
 //! | finding | explains |
 //! | --- | --- |
-//! | a breach that loses bytes or merges calls (`Loss`, `Merge`) | everything after it |
+//! | a breach that loses bytes or merges calls (`Transport` to `Loss`, `Merge`) | everything after it |
 //! | a difference between whole and stream | later differences; `expect/*` and breaches at its place or after |
 //! | a mismatch with the right answer | later mismatches; breaches at its place or after |
-//! | any other breach | nothing |
+//! | any other breach | nothing, but what clients make of it |
 //!
 //! Whatever belongs to no place of the reply (`Own`: a missing `[DONE]`, a repeated role) is a cause of its own and explains
-//! nothing.
+//! nothing else. That streams differ among themselves follows from the difference of either one from the whole reply. What
+//! clients make of a breach follows from it; a breach that one raises on is as bad as that.
 
-use super::{Finding, Side};
+use super::{Finding, Side, client, place};
 use std::collections::BTreeSet;
 
 /// What of a reply a rule is about, from cause to consequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Aspect {
-    /// Bytes or events are lost on the way.
+    /// The transport lost bytes, or brought the other mode, as its own framing says.
+    Transport,
+    /// The exchange ended badly, as we saw it.
+    Ended,
+    /// Events are lost on the way.
     Loss,
     /// The answer is an error.
     Error,
@@ -45,6 +50,8 @@ pub enum Aspect {
     Usage,
     /// None of these.
     Own,
+    /// What clients make of a breach.
+    Client,
 }
 
 /// Who says so. Of one aspect the earlier explains the later.
@@ -62,10 +69,12 @@ pub enum Witness {
 
 /// The table of rules; a trailing `*` stands for anything. Rules that are not listed are [`Aspect::Own`].
 const ASPECTS: &[(&str, Aspect)] = &[
-    ("http/chunked-truncated", Aspect::Loss),
-    ("http/length-short", Aspect::Loss),
-    ("http/h2-reset", Aspect::Loss),
-    ("http/stream-not-streamed", Aspect::Loss),
+    ("http/chunked-truncated", Aspect::Transport),
+    ("http/length-short", Aspect::Transport),
+    ("http/h2-reset", Aspect::Transport),
+    ("http/stream-not-streamed", Aspect::Transport),
+    ("http/whole-streamed", Aspect::Transport),
+    ("exchange/*", Aspect::Ended),
     ("sse/invalid-utf8", Aspect::Loss),
     ("sse/bom-inner", Aspect::Loss),
     ("sse/unterminated-event", Aspect::Loss),
@@ -107,6 +116,7 @@ const ASPECTS: &[(&str, Aspect)] = &[
     ("expect/finish", Aspect::Finish),
     ("openai-chat/tool-finish-*", Aspect::Finish),
     ("parity/usage-completion", Aspect::Usage),
+    ("merge/*", Aspect::Client),
 ];
 
 /// A finding on its way: what it is about and who says so.
@@ -137,14 +147,50 @@ pub(super) fn settle(mut drafts: Vec<Draft>) -> Vec<Finding> {
         draft.finding.because_of = cause_of(&draft, &settled);
         settled.push(draft);
     }
+    weigh_crashes(&mut settled);
     settled.sort_by_key(|d| {
         (!d.finding.is_primary(), std::cmp::Reverse(d.finding.severity), d.aspect, d.witness)
     });
     settled.into_iter().map(|d| d.finding).collect()
 }
 
+/// A breach that makes a client raise is as bad as that.
+fn weigh_crashes(settled: &mut [Draft]) {
+    let is_crash = |d: &&Draft| d.aspect == Aspect::Client && !d.finding.is_primary();
+    let crashes: Vec<Finding> = settled.iter().filter(is_crash).map(|d| d.finding.clone()).collect();
+    for finding in settled.iter_mut().filter(|d| d.aspect != Aspect::Client).map(|d| &mut d.finding) {
+        let raises = |crash: &&Finding| {
+            client::comes_of(crash, &finding.rule) && crash.rounds.iter().any(|r| finding.rounds.contains(r))
+        };
+        if let Some(crash) = crashes.iter().find(raises) {
+            finding.severity = finding.severity.max(crash.severity);
+        }
+    }
+}
+
+/// The difference from the whole reply behind a difference between two streams: of either stream, at the same place or
+/// before it.
+fn cause_of_streams(draft: &Draft, before: &[Draft]) -> Option<String> {
+    let finding = &draft.finding;
+    let explains = |cause: &&Draft| {
+        let is_there = place(&cause.finding.path) == place(&finding.path);
+        let is_before = cause.aspect <= draft.aspect && draft.aspect != Aspect::Own;
+        cause.witness == Witness::Parity
+            && (is_there || is_before)
+            && cause.finding.severity >= finding.severity
+            && cause.finding.rounds.iter().any(|rounds| finding.rounds.contains(rounds))
+    };
+    let cause = &before.iter().find(explains)?.finding;
+    Some(cause.because_of.clone().unwrap_or_else(|| name(cause)))
+}
+
 /// The primary behind a draft, if those before it explain every reply that shows it.
 fn cause_of(draft: &Draft, before: &[Draft]) -> Option<String> {
+    if draft.witness == Witness::Streams
+        && let Some(cause) = cause_of_streams(draft, before)
+    {
+        return Some(cause);
+    }
     let finding = &draft.finding;
     // A difference lies between the two modes: the streams that show it are all there is to explain.
     let in_whole = draft.witness != Witness::Parity && finding.side != Side::Stream;
@@ -162,11 +208,16 @@ fn cause_of(draft: &Draft, before: &[Draft]) -> Option<String> {
 }
 
 fn explains(cause: &Draft, draft: &Draft) -> bool {
+    if draft.aspect == Aspect::Client {
+        return client::comes_of(&draft.finding, &cause.finding.rule);
+    }
     let own = cause.aspect == Aspect::Own || draft.aspect == Aspect::Own;
     let may = match cause.witness {
         Witness::Parity | Witness::Streams => true,
         Witness::Expect => draft.witness >= Witness::Expect,
-        Witness::Rule => matches!(cause.aspect, Aspect::Loss | Aspect::Merge),
+        Witness::Rule => {
+            matches!(cause.aspect, Aspect::Transport | Aspect::Ended | Aspect::Loss | Aspect::Merge)
+        }
     };
     let place = (cause.aspect, cause.witness) < (draft.aspect, draft.witness);
     !own && may && place && cause.finding.severity >= draft.finding.severity
@@ -275,6 +326,81 @@ mod tests {
         check(
             &[("openai-chat/done-missing", &["1"]), ("parity/tool-count", &["1"])],
             &["parity/tool-count", "openai-chat/done-missing"],
+        );
+    }
+
+    #[test]
+    fn streams_that_differ_follow_from_either_ones_difference_from_the_whole() {
+        let streams = |rounds: &[&str], aspect| {
+            let mut one = draft("parity/rechunk", rounds);
+            (one.aspect, one.witness) = (aspect, Witness::Streams);
+            one
+        };
+        let cause = |drafts: &[Draft]| {
+            let rechunk = settle(drafts.to_vec()).into_iter().find(|f| f.rule == "parity/rechunk");
+            rechunk.and_then(|finding| finding.because_of)
+        };
+        let parity = draft("parity/content", &["2"]);
+        let content = Some("parity/content p".to_owned());
+        assert_eq!(cause(&[streams(&["1", "2"], Aspect::Content), parity.clone()]), content);
+        assert_eq!(cause(&[streams(&["1", "2"], Aspect::Own), parity.clone()]), content, "the same place");
+        assert_eq!(cause(&[streams(&["1", "3"], Aspect::Content), parity.clone()]), None);
+        let mut elsewhere = parity;
+        elsewhere.finding.path = "q".to_owned();
+        assert_eq!(cause(&[streams(&["1", "2"], Aspect::Calls), elsewhere]), None, "before it");
+        assert_eq!(cause(&[streams(&["1", "2"], Aspect::Calls)]), None);
+    }
+
+    #[test]
+    fn a_transport_that_breaks_is_told_once_and_explains_what_is_lost() {
+        check(
+            &[("exchange/cut", &["1"]), ("http/chunked-truncated", &["1"]), ("parity/content", &["1"])],
+            &[
+                "http/chunked-truncated",
+                "exchange/cut <- http/chunked-truncated",
+                "parity/content <- http/chunked-truncated",
+            ],
+        );
+        check(
+            &[("exchange/timeout", &["1"]), ("parity/finish-reason", &["1"])],
+            &["exchange/timeout", "parity/finish-reason <- exchange/timeout"],
+        );
+    }
+
+    #[test]
+    fn what_clients_do_follows_from_the_rule_it_is_about() {
+        let client = |rule: &str, found: &str| {
+            let mut one = draft(rule, &["1"]);
+            one.finding.stream = Some(found.to_owned());
+            one
+        };
+        let told = |drafts: Vec<Draft>| -> Vec<String> {
+            let one = |f: Finding| f.because_of.map_or(f.rule.clone(), |c| format!("{} <- {c}", f.rule));
+            settle(drafts).into_iter().map(one).collect()
+        };
+        let crash = client("merge/sdk-crash", "openai-python raises on a tool call without an index");
+        let missing = draft("openai-chat/tool-index-missing", &["1"]);
+        let other = draft("openai-chat/done-missing", &["1"]);
+        assert_eq!(
+            told(vec![crash.clone(), other.clone(), missing]),
+            [
+                "openai-chat/tool-index-missing",
+                "openai-chat/done-missing",
+                "merge/sdk-crash <- openai-chat/tool-index-missing p",
+            ]
+        );
+        assert_eq!(told(vec![crash, other]), ["openai-chat/done-missing", "merge/sdk-crash"]);
+        let mut milder = draft("openai-chat/tool-type-missing", &["1"]);
+        milder.finding.severity = Severity::Warn;
+        let crash = client("merge/sdk-crash", "openai-node raises on a tool call without a type");
+        let found = settle(vec![milder, crash]);
+        assert_eq!(found[0].severity, Severity::Error, "as bad as what it does");
+        assert_eq!(found[1].because_of.as_deref(), Some("openai-chat/tool-type-missing p"));
+        let other = draft("openai-chat/id-constant", &["1"]);
+        let apart = client("merge/sdk-divergence", "openai-go shows nothing");
+        assert_eq!(
+            told(vec![apart, other]),
+            ["openai-chat/id-constant", "merge/sdk-divergence <- openai-chat/id-constant p"]
         );
     }
 

@@ -1,6 +1,39 @@
 //! Which official clients a finding breaks, and what they do: by rule, from what released clients were seen to do.
 //!
-//! A fallback for rules whose stream was not read through the clients' own ways of folding.
+//! A fallback for rules whose stream was not read through the clients' own ways of folding, and for clients whose way of
+//! folding is not known.
+
+use super::Finding;
+
+/// What a client may raise on, as lenses say it, and the rules that are about that.
+const RAISES: &[(&str, &[&str])] = &[
+    ("a tool call without an index", &["openai-chat/tool-index-missing"]),
+    ("a negative tool call index", &["openai-chat/tool-index-type"]),
+    (
+        "a gap in the tool call indexes",
+        &["openai-chat/tool-index-gap", "openai-chat/tool-index-order", "openai-chat/tool-index-missing"],
+    ),
+    ("a tool call without a type", &["openai-chat/tool-type-missing"]),
+    ("a null function on a later fragment", &["openai-chat/tool-function-null"]),
+    ("a choice before those below it", &["openai-chat/choice-first-order", "openai-chat/choice-index-range"]),
+    (
+        "a stream without a finish reason",
+        &["openai-chat/finish-reason-missing", "sse/unterminated-event", "sse/no-events"],
+    ),
+    ("a null error key", &["openai-chat/error-null-key"]),
+    ("an error without the key error", &["openai-chat/error-envelope"]),
+    ("bytes that are not UTF-8", &["sse/invalid-utf8"]),
+    ("NaN or Infinity", &["sse/json-nonfinite"]),
+    (
+        "data that is no JSON document",
+        &["sse/data-not-json", "sse/missing-blank-line", "sse/empty-data", "openai-chat/done-exact"],
+    ),
+    ("a block with retry alone", &["sse/event-without-data"]),
+    ("an event without data", &["sse/event-without-data"]),
+];
+
+/// What official clients are called.
+const OFFICIAL: &str = "openai-";
 
 /// Rule, client, what it does.
 const AFFECTED: &[(&str, &str, &str)] = &[
@@ -54,6 +87,31 @@ const AFFECTED: &[(&str, &str, &str)] = &[
 pub fn affected(rule: &str) -> Vec<(String, String)> {
     let rows = AFFECTED.iter().filter(|(affects, _, _)| *affects == rule);
     rows.map(|(_, client, what)| ((*client).to_owned(), (*what).to_owned())).collect()
+}
+
+/// The clients that a break of `rule` affects, other than those whose way of folding is known.
+pub fn beside<'a>(rule: &str, known: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
+    let known: Vec<&str> = known.collect();
+    let mut rows = affected(rule);
+    rows.retain(|(clients, _)| !known.iter().any(|name| clients.contains(name)));
+    rows
+}
+
+/// Whether a client that raises on `why` does so for what `rule` is about.
+pub fn raises(why: &str, rule: &str) -> bool {
+    rule == "merge/sdk-crash" || RAISES.iter().any(|(on, rules)| *on == why && rules.contains(&rule))
+}
+
+/// Whether what `found` says of clients comes of a break of `rule`.
+pub(super) fn comes_of(found: &Finding, rule: &str) -> bool {
+    let text = found.stream.as_deref().unwrap_or_default();
+    match found.rule.as_str() {
+        "merge/sdk-crash" => RAISES.iter().any(|(why, rules)| rules.contains(&rule) && text.contains(why)),
+        "merge/sdk-divergence" => {
+            AFFECTED.iter().any(|(affects, client, _)| *affects == rule && client.contains(OFFICIAL))
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -262,8 +262,8 @@ mod tests {
             told(&found),
             [
                 "parity/tool-arguments tool_calls[0].arguments Both [1 2]",
-                "parity/rechunk finish Stream [1 3]",
                 "openai-chat/role-repeated choices[0].delta.role Stream [1]",
+                "parity/rechunk finish Stream [1 3] <- parity/tool-arguments tool_calls[0].arguments",
                 "expect/finish finish Both [3] <- parity/tool-arguments tool_calls[0].arguments",
             ]
         );

@@ -6,6 +6,7 @@
 use super::{
     Expected, Judged, Sent, Tokens, Verdict,
     answer::{self, Answer},
+    clients,
     pairs::{Ground, Pairs, Says},
     shown::shown,
     stages::Reading,
@@ -104,7 +105,10 @@ fn findings(
         repeat: &repeat,
     };
     let ground = Ground { says: Says::Anything, profile: terms.profile };
-    gather(&evidence, |rule| ground.severity(rule).unwrap_or(crate::rules::Severity::Info))
+    let mut findings =
+        gather(&evidence, |rule| ground.severity(rule).unwrap_or(crate::rules::Severity::Info));
+    clients::fill(&mut findings, readings);
+    findings
 }
 
 fn breaches(reading: &Reading<'_>) -> Of<Breach> {

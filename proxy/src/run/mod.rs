@@ -8,7 +8,9 @@ use serde_json::Value;
 
 pub mod answer;
 pub mod ask;
+mod clients;
 mod counts;
+mod effect;
 pub mod event;
 pub mod judge;
 pub mod pairs;

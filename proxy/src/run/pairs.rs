@@ -122,17 +122,13 @@ impl Pairs {
     }
 
     /// Streams at different rounds say the same; at the same rounds they are one question asked twice. What the whole
-    /// reply already shows of either is not told again.
+    /// reply shows of either stands for a cause of it: that the answer depends on rounds at all is told beside it.
     fn stream_and_stream(&mut self, first: &Reading<'_>, other: &Reading<'_>, ground: Ground) {
-        let mut found = ground.differences(first, other);
+        let found = ground.differences(first, other);
         if first.exchange.rounds == other.exchange.rounds && !ground.are_equal(first, other) {
             self.note_unstable("streamed", &found, ground);
             return;
         }
-        let rounds = [first.exchange.rounds_name(), other.exchange.rounds_name()];
-        let told = self.parity.iter().filter(|of| rounds.contains(&of.rounds));
-        let told: Vec<&str> = told.flat_map(|of| of.found.iter().map(|d| d.path.as_str())).collect();
-        found.retain(|d| !told.contains(&d.path.as_str()));
         self.weighed.extend(ground.weigh(first, other, &found));
         self.streams.push((first.exchange.rounds_name(), of(other, found)));
     }

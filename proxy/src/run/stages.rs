@@ -2,7 +2,7 @@
 //!
 //! In: an [`Exchange`]. Out: a [`Reading`] with all that later steps look at.
 
-use super::{ask::is_busy, reread, verdict::Outcome};
+use super::{ask::is_busy, clients, reread, verdict::Outcome};
 use crate::{
     decode::{Decoded, Framing, Span, decode},
     exchange::{End, Exchange, Head},
@@ -16,6 +16,8 @@ use crate::{
 pub struct Reading<'a> {
     /// What was read.
     pub exchange: &'a Exchange,
+    /// Its schedule as reports name it.
+    pub rounds: String,
     /// What its request asked for.
     pub asked: Asked,
     /// Where each of its events lies, and when it came. What they hold is read again where it is needed, so that the
@@ -41,11 +43,14 @@ impl<'a> Reading<'a> {
         let mut breaches = rules::check(&facts, profile);
         breaches.extend(reread::check(exchange, &decoded, profile));
         breaches.extend(
-            transport_rule(&exchange.end).and_then(|rule| reread::breach(rule, transport(exchange), profile)),
+            transport_rule(exchange, &reply)
+                .and_then(|rule| reread::breach(rule, transport(exchange), profile)),
         );
+        breaches.extend(clients::check(exchange, &decoded, &reply, &breaches, profile));
         let outcome = outcome(exchange, &decoded, &reply);
+        let rounds = exchange.rounds_name();
         let events = decoded.events.iter().map(|event| (event.span, event.arrived)).collect();
-        Self { exchange, asked, events, reply, breaches, outcome }
+        Self { exchange, rounds, asked, events, reply, breaches, outcome }
     }
 
     /// Whether it was answered, be it with an error.
@@ -90,11 +95,12 @@ fn outcome(exchange: &Exchange, decoded: &Decoded, reply: &Reply) -> Outcome {
     }
 }
 
-/// The rule that a failed transport breaks.
-fn transport_rule(end: &End) -> Option<&'static str> {
-    match end {
+/// The rule that a failed transport breaks. Of an end after the terminal event a rule of its own speaks.
+fn transport_rule(exchange: &Exchange, reply: &Reply) -> Option<&'static str> {
+    match exchange.end {
         End::Refused(_) => Some("exchange/refused"),
         End::TimedOut => Some("exchange/timeout"),
+        End::Cut(_) if exchange.mode == Mode::Stream && reply.terminated => None,
         End::Cut(_) => Some("exchange/cut"),
         End::TooLarge => Some("exchange/too-large"),
         End::Malformed(_) => Some("exchange/malformed"),

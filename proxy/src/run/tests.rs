@@ -14,6 +14,8 @@ use crate::{
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+mod clients;
+
 /// What one reply says.
 #[derive(Clone, Copy)]
 struct Says {
@@ -157,8 +159,10 @@ fn streams_at_different_rounds_are_held_against_each_other() {
     check(&judged, Verdict::Inconclusive, &["parity/rechunk"]);
     let judged =
         foreign(&[whole(hi), stream(hi, Some(Rounds::Every(1))), stream(ho, Some(Rounds::Every(2)))]);
-    check(&judged, Verdict::Fail, &["parity/content"]);
+    check(&judged, Verdict::Fail, &["parity/content", "parity/rechunk"]);
     assert_eq!(judged.findings[0].rounds, ["2"]);
+    assert_eq!(judged.findings[1].rounds, ["1", "2"]);
+    assert_eq!(judged.findings[1].because_of.as_deref(), Some("parity/content content"));
 }
 
 #[test]
@@ -188,10 +192,55 @@ fn a_broken_transport_is_an_error_and_a_finding() {
     cut.end = End::Cut("reset".to_owned());
     let judged = foreign(&[whole(HI), cut]);
     assert_eq!(judged.verdict, Verdict::Error);
-    assert!(judged.findings.iter().any(|f| f.rule == "exchange/cut"), "{judged:#?}");
+    let primaries = primaries(&judged);
+    assert_eq!(primaries, ["http/h2-reset"], "{judged:#?}");
     let mut late = stream(HI, None);
     late.end = End::Cut("reset".to_owned());
     assert_ne!(foreign(&[whole(HI), late]).verdict, Verdict::Error, "all of it had come");
+}
+
+fn primaries(judged: &Judged) -> Vec<&str> {
+    judged.findings.iter().filter(|f| f.is_primary()).map(|f| f.rule.as_str()).collect()
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_one_primary() {
+    for (name, value, rule) in [
+        ("transfer-encoding", "chunked", "http/chunked-truncated"),
+        ("content-length", "9999", "http/length-short"),
+        ("x-none", "", "http/h2-reset"),
+    ] {
+        let mut cut = stream(HI, None);
+        let body = cut.body();
+        let half = body.windows(2).position(|w| w == b"\n\n").unwrap() + 2;
+        cut.slices[0].bytes.truncate(half);
+        cut.end = End::Cut("reset".to_owned());
+        cut.head.as_mut().unwrap().headers.push((name.to_owned(), value.to_owned()));
+        let judged = foreign(&[whole(HI), cut]);
+        assert_eq!(primaries(&judged), [rule], "{judged:#?}");
+        let cut = judged.findings.iter().find(|f| f.rule == "exchange/cut").unwrap();
+        assert_eq!(cut.because_of.as_deref(), Some(rule));
+    }
+    let mut hangs = stream(HI, None);
+    hangs.slices[0].bytes.truncate(0);
+    hangs.end = End::TimedOut;
+    assert_eq!(primaries(&foreign(&[whole(HI), hangs])), ["exchange/timeout"]);
+    let mut late = stream(HI, None);
+    late.end = End::Cut("reset".to_owned());
+    check(&foreign(&[whole(HI), late]), Verdict::Pass, &["http/truncated-after-terminal"]);
+}
+
+#[test]
+fn an_answer_in_the_other_mode_is_one_primary() {
+    let as_whole = |body: String| exchange(Mode::Stream, None, 200, "application/json", body);
+    let text = |exchange: &Exchange| String::from_utf8(exchange.body().to_vec()).unwrap();
+    let judged = foreign(&[whole(HI), as_whole(text(&whole(Says { id: "b", ..HI })))]);
+    check(&judged, Verdict::Fail, &["http/stream-not-streamed"]);
+    let judged = foreign(&[whole(HI), as_whole(text(&whole(Says { id: "b", content: "Ho", ..HI })))]);
+    assert_eq!(primaries(&judged), ["http/stream-not-streamed"], "{judged:#?}");
+    let streamed = exchange(Mode::Whole, None, 200, "text/event-stream", text(&stream(HI, None)));
+    let judged = foreign(&[streamed, stream(Says { id: "b", ..HI }, None)]);
+    assert_eq!(primaries(&judged), ["http/whole-streamed"], "{judged:#?}");
 }
 
 /// A puppet case whose text is two tokens and the end.

@@ -1,9 +1,12 @@
 //! Rules about usage: whether it comes, where it comes, and whether it adds up.
 
-use crate::rules::{
-    Digest, Found, Rule, Severity,
-    digest::{Chunk, Delta, Object, given},
-    found::Shown,
+use crate::{
+    request::Mode,
+    rules::{
+        Digest, Found, Rule, Severity,
+        digest::{Chunk, Delta, Object, given},
+        found::Shown,
+    },
 };
 use serde_json::Value;
 
@@ -50,14 +53,20 @@ const UNREQUESTED: Rule = Rule {
     sentence: "A stream has no usage that was not asked for.",
     source: "OpenAI API reference, stream_options",
     check: |digest, found| {
-        let asked = digest.facts.asked.include_usage || digest.facts.asked.continuous_usage;
+        // A whole reply has usage unasked, so one that came as a stream may have it too.
+        let asked = digest.facts.asked.include_usage
+            || digest.facts.asked.continuous_usage
+            || digest.facts.exchange.mode == Mode::Whole;
         if let Some(chunk) =
             digest.chunks.iter().find(|c| c.counts().is_some() && digest.streamed() && !asked)
         {
             found.event(chunk.event, "usage", "usage that was not asked for");
         }
     },
-    good: &[stream!(finish!("stop"), usage!(1, 2, 3), done!()).asking(USAGE)],
+    good: &[
+        stream!(finish!("stop"), usage!(1, 2, 3), done!()).asking(USAGE),
+        stream!(finish!("stop"), usage!(1, 2, 3), done!()).asking(r#"{"model":"m"}"#),
+    ],
     bad: &[stream!(finish!("stop"), usage!(1, 2, 3), done!())],
 };
 
