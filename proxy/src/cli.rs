@@ -223,6 +223,9 @@ pub struct PlantsArgs {
     /// Only plants and decoys whose name matches; the matrix is left alone then.
     #[arg(long, value_name = "PATTERN")]
     pub run: Vec<String>,
+    /// Schedules of rounds, with commas between them, instead of whole, 1 and 3; the matrix is left alone then.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub rounds: Vec<Rounds>,
     /// Entries under way at once.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,

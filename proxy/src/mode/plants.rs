@@ -28,24 +28,34 @@ use crate::{
     },
     settings::Access,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
-    fs, io,
-    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-/// The schedules at which plants are tried: the ends and the middle.
+mod matrix;
+
+/// The schedules at which plants are tried unless others are named: the ends and the middle.
 const ROUNDS: [Rounds; 3] = [Rounds::Whole, Rounds::Every(1), Rounds::Every(3)];
 
 /// A puppet answers at once; what takes this long hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The matrix's format.
-const SCHEMA: &str = "tfproxy.plants/1";
+/// What a decoy's liberty leaves without meaning in a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Liberty {
+    /// It sends arguments in pieces of its own, so their number says nothing.
+    Pieces,
+    /// It spells arguments in its own way, so their text says nothing; their value does.
+    Spelling,
+}
+
+/// The decoys that take one.
+const LIBERTIES: [(&str, Liberty); 2] =
+    [("one-huge-delta", Liberty::Pieces), ("respaced-arguments", Liberty::Spelling)];
 
 /// Which cases showed a rule, by the rule.
 type Fired = BTreeMap<String, BTreeSet<String>>;
@@ -87,24 +97,10 @@ enum Wrong {
     Aborted(String),
 }
 
-/// A matrix that cannot be held against what was found.
-#[derive(Debug, thiserror::Error)]
-enum BadMatrix {
-    /// There is none yet.
-    #[error("{}: there is no committed matrix; tfproxy plants --update writes it", .0.display())]
-    Absent(PathBuf),
-    /// The file system says no.
-    #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    /// Not JSON.
-    #[error("{}: {source}", path.display())]
-    NoJson { path: PathBuf, source: serde_json::Error },
-}
-
 /// Tries them all.
 pub async fn run(args: &PlantsArgs) -> Exit {
     // Minutes are lost where this is told at the end.
-    let before = match before(args) {
+    let before = match matrix::before(args) {
         Ok(before) => before,
         Err(error) => {
             complain(error);
@@ -141,7 +137,7 @@ async fn tried(args: &PlantsArgs) -> Result<Vec<Tried>, Exit> {
     let mut all = Vec::new();
     for plant in bundled::plants() {
         if patterns.is_empty() || patterns.iter().any(|p| p.matches(plant.name)) {
-            let tried = one(plant, &ready, &cases, &known, args.jobs).await;
+            let tried = one(plant, &ready, &cases, &known, args).await;
             if tried.aborted.as_deref() == Some(INTERRUPTED) {
                 complain(INTERRUPTED);
                 return Err(Exit::NotRun);
@@ -157,16 +153,17 @@ async fn tried(args: &PlantsArgs) -> Result<Vec<Tried>, Exit> {
     Ok(all)
 }
 
-async fn one(plant: Plant, ready: &Ready, cases: &[Arc<Case>], known: &Known, jobs: Option<usize>) -> Tried {
-    let mut target = ready.target(&ROUNDS, 1, None);
+async fn one(plant: Plant, ready: &Ready, cases: &[Arc<Case>], known: &Known, args: &PlantsArgs) -> Tried {
+    let rounds = if args.rounds.is_empty() { &ROUNDS[..] } else { &args.rounds };
+    let mut target = ready.target(rounds, 1, None);
     target.plant = Some(plant.name.to_owned());
     let job = Job {
         upstream: ready.found.upstream.clone(),
-        entries: entries(cases, plant.kind),
+        entries: entries(cases, plant.name),
         target,
         sender: ready.sender.clone(),
         terms: ready.terms(String::new()),
-        jobs: ready.jobs(jobs),
+        jobs: ready.jobs(args.jobs),
         retries: 0,
         again: 0,
         max_requests: None,
@@ -185,14 +182,17 @@ async fn one(plant: Plant, ready: &Ready, cases: &[Arc<Case>], known: &Known, jo
     collector.tried
 }
 
-/// What is asked. A decoy may spell arguments in its own way and send them in any number of pieces, so nothing is
-/// expected of that.
-fn entries(cases: &[Arc<Case>], kind: PlantKind) -> Vec<Entry> {
+/// What is asked, less what the decoy of this name has the liberty to do otherwise.
+fn entries(cases: &[Arc<Case>], name: &str) -> Vec<Entry> {
     let mut entries = plan(cases, &Dialect::ALL, Depth::Once, &Selection::default());
-    if kind == PlantKind::Decoy {
-        for expect in entries.iter_mut().filter_map(|entry| entry.expect.as_mut()) {
-            expect.argument_deltas_at_least = None;
-            expect.tool_calls.take_if(|calls| calls.iter().any(|call| call.arguments.is_string()));
+    let liberty = LIBERTIES.iter().find(|(decoy, _)| *decoy == name).map(|(_, liberty)| *liberty);
+    for expect in entries.iter_mut().filter_map(|entry| entry.expect.as_mut()) {
+        match liberty {
+            Some(Liberty::Pieces) => expect.argument_deltas_at_least = None,
+            Some(Liberty::Spelling) => {
+                _ = expect.tool_calls.take_if(|calls| calls.iter().any(|call| call.arguments.is_string()));
+            }
+            None => {}
         }
     }
     entries
@@ -200,13 +200,12 @@ fn entries(cases: &[Arc<Case>], kind: PlantKind) -> Vec<Entry> {
 
 fn concluded(args: &PlantsArgs, tried: &[Tried], before: Option<&Value>) -> Exit {
     tell(&tables(tried));
-    let now = matrix(tried);
-    if let Some(differs) = before.and_then(|before| differs(before, &now, &args.matrix)) {
+    let now = matrix::matrix(tried);
+    if let Some(differs) = before.and_then(|before| matrix::differs(before, &now, &args.matrix)) {
         complain(differs);
         return Exit::Findings;
     }
-    // A part says nothing about the whole.
-    let written = if args.update && args.run.is_empty() { write(&args.matrix, &now) } else { Ok(()) };
+    let written = if args.update && !is_part(args) { matrix::write(&args.matrix, &now) } else { Ok(()) };
     if let Err(error) = written {
         complain(error);
         return Exit::Usage;
@@ -242,17 +241,12 @@ impl Collector<'_> {
             }
         }
         let known = judged.findings.iter().any(|f| f.known.is_some());
-        if self.tried.plant.kind == PlantKind::Decoy && is_doubt(judged.verdict) && !known {
+        if self.tried.plant.kind == PlantKind::Decoy && judged.verdict != Verdict::Pass && !known {
             let verdict = format!("verdict {}", judged.verdict.name());
             self.tried.fired.entry(verdict).or_default().insert(judged.case.clone());
         }
         self.tried.cases.insert(judged.case);
     }
-}
-
-/// Whether a decoy raised doubt. An answer that is too large to be judged raises none.
-fn is_doubt(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Fail | Verdict::Suspect | Verdict::Unstable)
 }
 
 // === impl Tried ===
@@ -301,14 +295,18 @@ impl Tried {
     }
 
     fn matrix(&self) -> Value {
-        let fired: Map<String, Value> =
-            self.fired.iter().map(|(rule, cases)| (rule.clone(), cases.len().into())).collect();
+        let fired: Vec<&String> = self.fired.keys().collect();
         json!({
             "kind": if self.plant.kind == PlantKind::Plant { "plant" } else { "decoy" },
             "catcher": self.plant.catchers.first(),
             "fired": fired,
         })
     }
+}
+
+/// Whether only some are tried, or at rounds other than the matrix was made with. A part says nothing about the whole.
+fn is_part(args: &PlantsArgs) -> bool {
+    !args.run.is_empty() || !args.rounds.is_empty()
 }
 
 fn tables(tried: &[Tried]) -> String {
@@ -322,50 +320,10 @@ fn tables(tried: &[Tried]) -> String {
     text
 }
 
-fn matrix(tried: &[Tried]) -> Value {
-    let mut sorted: Vec<&Tried> = tried.iter().collect();
-    sorted.sort_by_key(|t| t.plant.name);
-    let plants: Map<String, Value> = sorted.iter().map(|t| (t.plant.name.to_owned(), t.matrix())).collect();
-    json!({ "schema": SCHEMA, "plants": plants })
-}
-
-/// The committed matrix, where what is found will be held against one.
-fn before(args: &PlantsArgs) -> Result<Option<Value>, BadMatrix> {
-    if args.update || !args.run.is_empty() {
-        return Ok(None);
-    }
-    let path = || args.matrix.clone();
-    let bytes = fs::read(&args.matrix).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => BadMatrix::Absent(path()),
-        _ => BadMatrix::Io { path: path(), source },
-    })?;
-    serde_json::from_slice(&bytes).map(Some).map_err(|source| BadMatrix::NoJson { path: path(), source })
-}
-
-fn write(file: &Path, now: &Value) -> Result<(), BadMatrix> {
-    let folder = file.parent().map_or(Ok(()), fs::create_dir_all);
-    let written = folder.and_then(|()| fs::write(file, format!("{now:#}\n")));
-    written.map_err(|source| BadMatrix::Io { path: file.to_owned(), source })
-}
-
-fn differs(before: &Value, now: &Value, file: &Path) -> Option<String> {
-    let of = |matrix: &Value| matrix.get("plants").and_then(Value::as_object).cloned().unwrap_or_default();
-    let (before, now) = (of(before), of(now));
-    let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-    let changed: Vec<&str> =
-        names.into_iter().filter(|name| before.get(*name) != now.get(*name)).map(String::as_str).collect();
-    (!changed.is_empty()).then(|| {
-        format!(
-            "{} says otherwise of: {} (tfproxy plants --update writes it)",
-            file.display(),
-            changed.join(", ")
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn tried(kind: PlantKind, fired: &[(&str, &[&str])], own: &[&str]) -> Tried {
         let set = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<BTreeSet<_>>();
@@ -399,6 +357,26 @@ mod tests {
     }
 
     #[test]
+    fn only_the_decoy_that_takes_a_liberty_is_spared_what_it_changes() {
+        let text = r#"{"id": "t/one", "about": "x", "source": "own", "format": "hermes", "says": "x", "request": {},
+            "basis": "fact", "expect": {"argument_deltas_at_least": ["1", 3],
+            "tool_calls": [{"name": "f", "arguments": "{}"}]}}"#;
+        let (cases, mistakes) = crate::request::case::read_cases("t.json", text);
+        assert!(mistakes.is_empty(), "{mistakes:?}");
+        let cases: Vec<Arc<Case>> = cases.into_iter().map(Arc::new).collect();
+        let kept = |name: &str| {
+            let entries = entries(&cases, name);
+            let expect = entries.into_iter().find_map(|entry| entry.expect).unwrap();
+            (expect.argument_deltas_at_least.is_some(), expect.tool_calls.is_some())
+        };
+        assert_eq!(kept("comments"), (true, true));
+        assert_eq!(kept("one-huge-delta"), (false, true));
+        assert_eq!(kept("respaced-arguments"), (true, false));
+        let named = |name: &str| bundled::plants().iter().any(|plant| plant.name == name);
+        assert!(LIBERTIES.iter().all(|(decoy, _)| named(decoy)), "of decoys that are there");
+    }
+
+    #[test]
     fn a_decoy_is_met_with_silence() {
         assert_eq!(tried(PlantKind::Decoy, &[], &[]).wrong(), None);
         assert_eq!(tried(PlantKind::Decoy, &[("sse/comment", &["a/1"])], &[]).wrong(), Some(Wrong::Noisy));
@@ -406,10 +384,10 @@ mod tests {
 
     #[test]
     fn a_changed_catcher_is_noticed() {
-        let one = matrix(&[tried(PlantKind::Plant, &[("parity/content", &["a/1"])], &[])]);
-        let two = matrix(&[tried(PlantKind::Plant, &[("parity/finish-reason", &["a/1"])], &[])]);
-        assert_eq!(differs(&one, &one, Path::new("m")), None);
-        assert!(differs(&one, &two, Path::new("m")).unwrap().contains("otherwise of: p"));
-        assert!(differs(&json!({}), &one, Path::new("m")).is_some());
+        let one = matrix::matrix(&[tried(PlantKind::Plant, &[("parity/content", &["a/1"])], &[])]);
+        let two = matrix::matrix(&[tried(PlantKind::Plant, &[("parity/finish-reason", &["a/1"])], &[])]);
+        assert_eq!(matrix::differs(&one, &one, Path::new("m")), None);
+        assert!(matrix::differs(&one, &two, Path::new("m")).unwrap().contains("otherwise of: p"));
+        assert!(matrix::differs(&json!({}), &one, Path::new("m")).is_some());
     }
 }
