@@ -2,7 +2,7 @@
 
 use super::{Named, Rule, chat, http, json, named, sse_blocks, sse_bytes};
 
-static FILES: [&[Rule]; 18] = [
+static FILES: [&[Rule]; 19] = [
     http::RULES,
     sse_bytes::RULES,
     sse_blocks::RULES,
@@ -20,6 +20,7 @@ static FILES: [&[Rule]; 18] = [
     chat::tool_finish::RULES,
     chat::logprobs::RULES,
     chat::usage::RULES,
+    chat::usage_type::RULES,
     chat::order::RULES,
 ];
 

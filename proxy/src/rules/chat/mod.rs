@@ -14,4 +14,5 @@ pub mod tool_call;
 pub mod tool_finish;
 pub mod tool_index;
 pub mod usage;
+pub mod usage_type;
 pub mod whole;

@@ -100,7 +100,8 @@ const NONFINAL_NULL: Rule = Rule {
     source: "OpenAI API reference, stream_options; vLLM omits it",
     check: |digest, found| {
         for chunk in &digest.chunks {
-            if let Some(usage) = given(chunk.usage).filter(|_| chunk.counts().is_none()) {
+            let empty = |usage: &&Value| usage.as_object().is_some_and(Object::is_empty);
+            if let Some(usage) = given(chunk.usage).filter(empty) {
                 found.event(chunk.event, "usage", Shown(usage));
             }
         }
@@ -263,12 +264,12 @@ const EMPTY_BUT_BILLED: Rule = Rule {
 };
 
 /// A request that asks for a stream with usage.
-const USAGE: &str = r#"{"stream":true,"stream_options":{"include_usage":true}}"#;
+pub(super) const USAGE: &str = r#"{"stream":true,"stream_options":{"include_usage":true}}"#;
 
 const REASONING: (&str, &str, &str) = ("completion_tokens", "completion_tokens_details", "reasoning_tokens");
 
 /// A whole, the object of its details, and the detail.
-const DETAILS: [(&str, &str, &str); 4] = [
+pub(super) const DETAILS: [(&str, &str, &str); 4] = [
     ("prompt_tokens", "prompt_tokens_details", "cached_tokens"),
     ("prompt_tokens", "prompt_tokens_details", "audio_tokens"),
     REASONING,
