@@ -12,6 +12,7 @@ pub mod fault;
 pub mod gather;
 pub mod known;
 pub mod plain;
+pub mod shape;
 
 pub use fault::Fault;
 pub use gather::{Evidence, Of, gather};
