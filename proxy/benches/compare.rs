@@ -11,7 +11,8 @@ use tfproxy::{
     },
 };
 
-const EQUALITY: Equality<'static> = Equality { arguments_text: true, usage_completion: true, stop: &[] };
+const EQUALITY: Equality<'static> =
+    Equality { arguments_text: true, usage_completion: true, usage_due: true, stop: &[] };
 
 /// A reply of prose and one call, its text in pieces of seven bytes.
 fn reply(content: &str, arguments: &str) -> Reply {

@@ -11,6 +11,8 @@ pub struct Equality<'a> {
     pub arguments_text: bool,
     /// Whether completion tokens must be equal (known equal tokens).
     pub usage_completion: bool,
+    /// Whether both replies owe usage: a whole reply always does, a stream where it was asked to.
+    pub usage_due: bool,
     /// The stop strings of the request: text that ends in one of them, in one reply only, has its own rule.
     pub stop: &'a [String],
 }

@@ -195,7 +195,7 @@ impl Expected {
     /// `found` holds the differences of content, reasoning and calls only.
     fn of(expect: &Expect, found: &[Difference]) -> Self {
         let compared = expect.content.is_some() || expect.reasoning.is_some() || expect.tool_calls.is_some();
-        let blank = |d: &Difference| d.kind == Kind::Whitespace && !d.rule.starts_with("expect/tool");
+        let blank = |d: &Difference| d.kind == Kind::Whitespace && !d.rule.starts_with("expect/tool-");
         if !compared {
             Self::None
         } else if found.is_empty() {

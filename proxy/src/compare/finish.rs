@@ -1,4 +1,4 @@
-//! The finish reason: exact.
+//! The finish reason: exact; and what made the model stop, where both replies name it.
 
 use super::Difference;
 use crate::fold::Reply;
@@ -11,5 +11,10 @@ pub(super) fn compare(left: &Reply, right: &Reply, found: &mut Vec<Difference>) 
         found.push(
             Difference::of_values("parity/finish-reason", "finish", a, b).at(event(left), event(right)),
         );
+    }
+    if let (Some(x), Some(y)) = (&left.stop_detail, &right.stop_detail)
+        && x != y
+    {
+        found.push(Difference::of_values("parity/stop-detail", "stop_reason", Some(x), Some(y)));
     }
 }

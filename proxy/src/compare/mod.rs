@@ -2,7 +2,7 @@
 //!
 //! In: two [`Reply`] of one request (whole and streamed, or two streams), or one reply and what was expected of it.
 //! Out: [`Difference`]s, most structural first: error, choices, calls, order, names, arguments, content, reasoning,
-//! refusal, finish, usage, form. Nothing here is worse than linear in the size of the replies.
+//! refusal, finish, usage, tokens, form. Nothing here is worse than linear in the size of the replies.
 
 use crate::fold::Reply;
 
@@ -13,6 +13,7 @@ mod error;
 pub mod expect;
 mod finish;
 mod form;
+mod logprobs;
 pub mod show;
 pub mod text;
 mod usage;
@@ -75,6 +76,7 @@ pub fn compare(left: &Reply, right: &Reply, equality: Equality<'_>) -> Vec<Diffe
     text::compare(left, right, equality, &mut found);
     finish::compare(left, right, &mut found);
     usage::compare(left, right, equality, &mut found);
+    logprobs::compare(left, right, &mut found);
     form::compare(left, right, &mut found);
     found
 }

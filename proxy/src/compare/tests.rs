@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    fold::reply::{ArgumentsKind, Call, Failure, Part, Piece, Presence, Text, Usage},
+    fold::reply::{ArgumentsKind, Call, Failure, Logprobs, Part, Piece, Presence, Proof, Text, Usage},
     request::case::{Expect, ExpectCall, ExpectError},
 };
 use serde_json::json;
@@ -43,7 +43,8 @@ fn told(found: &[Difference]) -> Vec<String> {
     found.iter().map(|d| format!("{} {} {:?}", d.rule, d.path, d.kind)).collect()
 }
 
-const STRICT: Equality<'static> = Equality { arguments_text: true, usage_completion: true, stop: &[] };
+const STRICT: Equality<'static> =
+    Equality { arguments_text: true, usage_completion: true, usage_due: true, stop: &[] };
 
 #[track_caller]
 fn check(left: &Reply, right: &Reply, expect: &[&str]) {
@@ -180,7 +181,9 @@ fn finish_and_usage() {
     check(&with(Some("stop"), None), &with(None, None), &["parity/finish-reason finish Lost"]);
     check(&with(Some("stop"), None), &with(Some("length"), None), &["parity/finish-reason finish Changed"]);
     let same = with(None, usage(5, 7, Some(4), None));
-    check(&same, &with(None, None), &[]);
+    check(&same, &with(None, None), &["parity/usage-missing usage Lost"]);
+    check(&with(None, None), &same, &["parity/usage-missing usage Added"]);
+    assert_eq!(compare(&same, &with(None, None), Equality::default()), [], "nobody asked the stream");
     check(&same, &with(None, usage(5, 7, None, None)), &[]);
     check(&same, &with(None, usage(5, 7, Some(1), None)), &[]);
     check(&same, &with(None, usage(6, 7, None, None)), &["parity/usage-prompt usage.prompt_tokens Changed"]);
@@ -196,6 +199,47 @@ fn finish_and_usage() {
     );
     let unproven = Equality::default();
     assert_eq!(compare(&same, &with(None, usage(5, 8, None, None)), unproven), []);
+}
+
+#[test]
+fn what_made_it_stop() {
+    let with = |detail: Option<&str>| Reply { stop_detail: detail.map(ToOwned::to_owned), ..says("x") };
+    check(&with(Some("END")), &with(Some("END")), &[]);
+    check(&with(Some("END")), &with(Some("STOP")), &["parity/stop-detail stop_reason Changed"]);
+    check(&with(Some("END")), &with(None), &[]);
+}
+
+#[test]
+fn tokens() {
+    let with = |ids: Option<&str>, tokens: Option<&[(&str, Option<f64>)]>| {
+        let logprobs = tokens.map(|tokens| {
+            let mut all = Logprobs::default();
+            for (at, (token, value)) in tokens.iter().enumerate() {
+                all.tokens.push(token, at);
+                all.values.push(*value);
+            }
+            all
+        });
+        Reply {
+            proof: Proof { token_ids: ids.map(ToOwned::to_owned), token_sha: None },
+            logprobs,
+            ..says("x")
+        }
+    };
+    check(&with(Some("1,2"), None), &with(Some("1,3"), None), &["parity/token-ids token_ids[1] Changed"]);
+    check(&with(Some("1,2"), None), &with(Some("1"), None), &["parity/token-ids token_ids[1] Lost"]);
+    check(&with(Some("1"), None), &with(None, None), &[]);
+    let of = |tokens: &[(&str, Option<f64>)]| with(None, Some(tokens));
+    let ab = of(&[("a", Some(-0.5)), ("b", Some(-1.0))]);
+    check(&ab, &with(None, None), &["parity/logprobs-absent logprobs Lost"]);
+    check(&with(None, None), &ab, &["parity/logprobs-absent logprobs Added"]);
+    check(&ab, &of(&[("ab", Some(-0.5))]), &["parity/logprobs-tokens logprobs[0].token Changed"]);
+    check(&ab, &of(&[("a", Some(-0.5))]), &["parity/logprobs-tokens logprobs[1].token Lost"]);
+    check(&ab, &of(&[("a", Some(-0.5)), ("b", Some(-1.04))]), &[]);
+    let apart = ["parity/logprobs-values logprobs[1].logprob Changed"];
+    check(&ab, &of(&[("a", Some(-0.5)), ("b", Some(-1.06))]), &apart);
+    check(&of(&[("a", Some(-9999.0))]), &of(&[("a", Some(-3.4e38))]), &[]);
+    check(&of(&[("a", Some(-9999.0))]), &of(&[("a", None)]), &[]);
 }
 
 #[test]

@@ -1,12 +1,14 @@
-//! Token counts. Only what both replies say is compared: a stream that was not asked for usage owes none, and one that was
-//! is a matter for the rules.
+//! Token counts. What both replies say is compared; that one says nothing counts only where both owe it: a stream that was
+//! not asked for usage has none.
 
 use super::{Difference, Equality};
 use crate::fold::{Reply, reply::Usage};
 
 /// Compares prompt tokens, completion tokens where tokens are known to be equal, and which details are given.
 pub(super) fn compare(left: &Reply, right: &Reply, equality: Equality<'_>, found: &mut Vec<Difference>) {
-    let (Some(a), Some(b)) = (&left.usage, &right.usage) else { return };
+    let (Some(a), Some(b)) = (&left.usage, &right.usage) else {
+        return found.extend(missing(left, right).filter(|_| equality.usage_due));
+    };
     let counts = [
         ("parity/usage-prompt", "usage.prompt_tokens", a.prompt, b.prompt, true),
         (
@@ -32,6 +34,16 @@ pub(super) fn compare(left: &Reply, right: &Reply, equality: Equality<'_>, found
     for (path, x, y) in details(a, b) {
         found.push(differ("parity/usage-details", path, (x, y), a, b));
     }
+}
+
+/// Usage in one reply alone.
+fn missing(left: &Reply, right: &Reply) -> Option<Difference> {
+    let (a, b) = (left.usage.as_ref(), right.usage.as_ref());
+    let there = |usage: Option<&Usage>| usage.map(|_| "there");
+    (a.is_some() != b.is_some()).then(|| {
+        Difference::of_values("parity/usage-missing", "usage", there(a), there(b))
+            .at(a.map(|usage| usage.event), b.map(|usage| usage.event))
+    })
 }
 
 /// Details that only one side gives. A cached count is left out by servers that had nothing cached and differs between two

@@ -1,58 +1,21 @@
 //! Which finding follows from which, in one table.
 //!
-//! Every rule belongs to an [`Aspect`]; the order of aspects is the order from cause to consequence. A finding follows from
-//! another if that one is at least as severe, stands before it in the order, and was seen in the same replies:
+//! Every rule belongs to an [`Aspect`]; their order is the order from cause to consequence. A finding follows from another if that one is at least as severe, stands before it in the order, and was seen in the same replies:
 //!
 //! | finding | explains |
 //! | --- | --- |
 //! | a breach that loses bytes or merges calls (`Transport` to `Loss`, `Merge`) | everything after it |
 //! | a difference between whole and stream | later differences; `expect/*` and breaches at its place or after |
 //! | a mismatch with the right answer | later mismatches; breaches at its place or after |
-//! | any other breach | nothing, but what clients make of it |
+//! | a choice that does not end as it should (`End`) | differences of the finish reason |
+//! | any other breach | nothing, but what clients make of it, and its own echo in the other mode |
 //!
 //! Whatever belongs to no place of the reply (`Own`: a missing `[DONE]`, a repeated role) is a cause of its own and explains
 //! nothing else. That streams differ among themselves follows from the difference of either one from the whole reply. What
 //! clients make of a breach follows from it; a breach that one raises on is as bad as that.
 
-use super::{Finding, Side, client, place};
+use super::{Aspect, Finding, Side, aspect::is_echo, client, place};
 use std::collections::BTreeSet;
-
-/// What of a reply a rule is about, from cause to consequence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Aspect {
-    /// The transport lost bytes, or brought the other mode, as its own framing says.
-    Transport,
-    /// The exchange ended badly, as we saw it.
-    Ended,
-    /// Events are lost on the way.
-    Loss,
-    /// The answer is an error.
-    Error,
-    /// Number of choices.
-    Choices,
-    /// How fragments are put together to calls.
-    Merge,
-    /// Number and order of calls.
-    Calls,
-    /// A call's name.
-    Name,
-    /// A call's arguments.
-    Arguments,
-    /// Content, and where reasoning ends.
-    Content,
-    /// Reasoning and refusal.
-    Reasoning,
-    /// Whether there is an answer at all: a summary of the above.
-    Answer,
-    /// Finish reason.
-    Finish,
-    /// Completion tokens.
-    Usage,
-    /// None of these.
-    Own,
-    /// What clients make of a breach.
-    Client,
-}
 
 /// Who says so. Of one aspect the earlier explains the later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,58 +30,6 @@ pub enum Witness {
     Rule,
 }
 
-/// The table of rules; a trailing `*` stands for anything. Rules that are not listed are [`Aspect::Own`].
-const ASPECTS: &[(&str, Aspect)] = &[
-    ("http/chunked-truncated", Aspect::Transport),
-    ("http/length-short", Aspect::Transport),
-    ("http/h2-reset", Aspect::Transport),
-    ("http/stream-not-streamed", Aspect::Transport),
-    ("http/whole-streamed", Aspect::Transport),
-    ("exchange/*", Aspect::Ended),
-    ("sse/invalid-utf8", Aspect::Loss),
-    ("sse/bom-inner", Aspect::Loss),
-    ("sse/unterminated-event", Aspect::Loss),
-    ("sse/missing-blank-line", Aspect::Loss),
-    ("sse/data-not-json", Aspect::Loss),
-    ("sse/no-events", Aspect::Loss),
-    ("parity/error-*", Aspect::Error),
-    ("expect/error", Aspect::Error),
-    ("parity/choices-count", Aspect::Choices),
-    ("openai-chat/choice-missing", Aspect::Choices),
-    ("openai-chat/tool-index-*", Aspect::Merge),
-    ("openai-chat/tool-id-changed", Aspect::Merge),
-    ("openai-chat/tool-name-split", Aspect::Merge),
-    ("openai-chat/tool-name-repeated", Aspect::Merge),
-    ("openai-chat/tool-arguments-cumulative", Aspect::Merge),
-    ("openai-chat/tool-arguments-type", Aspect::Merge),
-    ("parity/tool-count", Aspect::Calls),
-    ("parity/tool-order", Aspect::Calls),
-    ("expect/tool-count", Aspect::Calls),
-    ("parity/tool-name", Aspect::Name),
-    ("expect/tool-name", Aspect::Name),
-    ("openai-chat/tool-name-missing", Aspect::Name),
-    ("parity/tool-arguments", Aspect::Arguments),
-    ("parity/tool-arguments-kind", Aspect::Arguments),
-    ("expect/tool-arguments", Aspect::Arguments),
-    ("openai-chat/tool-arguments-json", Aspect::Arguments),
-    ("parity/content", Aspect::Content),
-    ("parity/content-whitespace", Aspect::Content),
-    ("parity/stop-string-leak", Aspect::Content),
-    ("parity/unicode-replacement", Aspect::Content),
-    ("parity/reasoning-split", Aspect::Content),
-    ("expect/content*", Aspect::Content),
-    ("openai-chat/markup-leak", Aspect::Content),
-    ("parity/reasoning", Aspect::Reasoning),
-    ("parity/refusal", Aspect::Reasoning),
-    ("expect/reasoning", Aspect::Reasoning),
-    ("parity/empty-answer", Aspect::Answer),
-    ("parity/finish-reason", Aspect::Finish),
-    ("expect/finish", Aspect::Finish),
-    ("openai-chat/tool-finish-*", Aspect::Finish),
-    ("parity/usage-completion", Aspect::Usage),
-    ("merge/*", Aspect::Client),
-];
-
 /// A finding on its way: what it is about and who says so.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
@@ -128,15 +39,6 @@ pub(super) struct Draft {
     pub(super) aspect: Aspect,
     /// Who says so.
     pub(super) witness: Witness,
-}
-
-/// What a rule is about.
-pub fn aspect(rule: &str) -> Aspect {
-    let holds = |pattern: &str| match pattern.strip_suffix('*') {
-        Some(start) => rule.starts_with(start),
-        None => rule == pattern,
-    };
-    ASPECTS.iter().find(|(pattern, _)| holds(pattern)).map_or(Aspect::Own, |(_, aspect)| *aspect)
 }
 
 /// Says of each draft which primary it follows from, and puts primaries first, the worst and most structural before the rest.
@@ -211,12 +113,16 @@ fn explains(cause: &Draft, draft: &Draft) -> bool {
     if draft.aspect == Aspect::Client {
         return client::comes_of(&draft.finding, &cause.finding.rule);
     }
+    if draft.aspect == Aspect::Echo {
+        return is_echo(&draft.finding.rule, &cause.finding.rule);
+    }
     let own = cause.aspect == Aspect::Own || draft.aspect == Aspect::Own;
     let may = match cause.witness {
         Witness::Parity | Witness::Streams => true,
         Witness::Expect => draft.witness >= Witness::Expect,
         Witness::Rule => {
             matches!(cause.aspect, Aspect::Transport | Aspect::Ended | Aspect::Loss | Aspect::Merge)
+                || (cause.aspect, draft.aspect) == (Aspect::End, Aspect::Finish)
         }
     };
     let place = (cause.aspect, cause.witness) < (draft.aspect, draft.witness);
@@ -230,7 +136,10 @@ fn name(finding: &Finding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::example::finding, *};
+    use super::{
+        super::{aspect::aspect, example::finding},
+        *,
+    };
     use crate::rules::Severity;
 
     fn draft(rule: &str, rounds: &[&str]) -> Draft {
@@ -349,6 +258,50 @@ mod tests {
         elsewhere.finding.path = "q".to_owned();
         assert_eq!(cause(&[streams(&["1", "2"], Aspect::Calls), elsewhere]), None, "before it");
         assert_eq!(cause(&[streams(&["1", "2"], Aspect::Calls)]), None);
+    }
+
+    #[test]
+    fn what_one_mode_owes_is_told_once_and_explained_by_nothing_else() {
+        check(
+            &[
+                ("parity/usage-missing", &["1"]),
+                ("openai-chat/usage-missing", &["1"]),
+                ("parity/content", &["1"]),
+            ],
+            &[
+                "parity/content",
+                "openai-chat/usage-missing",
+                "parity/usage-missing <- openai-chat/usage-missing",
+            ],
+        );
+        check(
+            &[("parity/usage-missing", &["1"]), ("parity/content", &["1"])],
+            &["parity/content", "parity/usage-missing"],
+        );
+        check(
+            &[("parity/logprobs-absent", &["1"]), ("openai-chat/usage-missing", &["1"])],
+            &["openai-chat/usage-missing", "parity/logprobs-absent"],
+        );
+    }
+
+    #[test]
+    fn a_choice_that_does_not_end_explains_its_finish_reason_and_what_follows_from_that() {
+        check(
+            &[
+                ("openai-chat/finish-reason-missing", &["1"]),
+                ("parity/finish-reason", &["1"]),
+                ("parity/usage-completion", &["1"]),
+            ],
+            &[
+                "openai-chat/finish-reason-missing",
+                "parity/finish-reason <- openai-chat/finish-reason-missing",
+                "parity/usage-completion <- openai-chat/finish-reason-missing",
+            ],
+        );
+        check(
+            &[("openai-chat/finish-reason-missing", &["1"]), ("parity/usage-completion", &["1"])],
+            &["openai-chat/finish-reason-missing", "parity/usage-completion"],
+        );
     }
 
     #[test]

@@ -5,14 +5,15 @@
 
 use super::{
     Finding, Side,
-    cause::{self, Aspect, Draft, Witness},
+    aspect::aspect,
+    cause::{self, Draft, Witness},
     client, place,
 };
 use crate::{
     compare::{Difference, show},
     decode::Span,
     request::Mode,
-    rules::{Breach, Severity},
+    rules::{Breach, Severity, catalogue},
 };
 use std::collections::HashMap;
 
@@ -100,7 +101,7 @@ fn draft(difference: &Difference, severity: Severity, witness: Witness) -> Draft
         clients: Vec::new(),
         known: None,
     };
-    Draft { finding, aspect: cause::aspect(difference.rule), witness }
+    Draft { finding, aspect: aspect(difference.rule), witness }
 }
 
 /// Streams must not depend on rounds: whatever differs between two is one rule's matter, at the difference's own place.
@@ -132,7 +133,7 @@ fn breach_draft(breach: &Breach) -> Draft {
         clients: Vec::new(),
         known: None,
     };
-    Draft { finding, aspect: cause::aspect(breach.rule), witness: Witness::Rule }
+    Draft { finding, aspect: aspect(breach.rule), witness: Witness::Rule }
 }
 
 // === impl Gathering ===
@@ -140,6 +141,11 @@ fn breach_draft(breach: &Breach) -> Draft {
 impl Gathering<'_> {
     /// Merges a draft into the one of the same rule and place, or adds it.
     fn add<T>(&mut self, of: &Of<T>, mut draft: Draft, rounds: &[&String]) {
+        debug_assert!(
+            catalogue::describe(&draft.finding.rule).is_some(),
+            "{} is not in the catalogue",
+            draft.finding.rule
+        );
         let side = match (draft.witness, of.mode) {
             (Witness::Parity, _) => Side::Both,
             (Witness::Streams, _) | (_, Mode::Stream) => Side::Stream,
@@ -177,16 +183,6 @@ fn add_rounds(rounds: &mut Vec<String>, more: &[&String]) {
             rounds.push((*one).clone());
         }
     }
-}
-
-/// Whether a rule's differences need proof of equal tokens before they may fail: what was said, not in which form.
-pub fn needs_proof(rule: &str) -> bool {
-    !matches!(
-        cause::aspect(rule),
-        Aspect::Own | Aspect::Error | Aspect::Choices | Aspect::Loss | Aspect::Merge
-    ) && !rule.ends_with("-kind")
-        && (rule.starts_with("parity/") || rule.starts_with("expect/"))
-        || rule == "parity/rechunk"
 }
 
 #[cfg(test)]
@@ -273,21 +269,5 @@ mod tests {
             (Some(4), Some(Span { start: 4, end: 5 }), Some(10))
         );
         assert_eq!(found[0].repeat, "tfproxy --check");
-    }
-
-    #[test]
-    fn what_was_said_needs_proof_and_form_does_not() {
-        let check = |rule: &str, expect: bool| assert_eq!(needs_proof(rule), expect, "{rule}");
-        check("parity/content", true);
-        check("parity/tool-count", true);
-        check("parity/usage-completion", true);
-        check("expect/content", true);
-        check("parity/rechunk", true);
-        check("parity/tool-arguments-kind", false);
-        check("parity/error-status", false);
-        check("parity/choices-count", false);
-        check("parity/usage-prompt", false);
-        check("openai-chat/markup-leak", false);
-        check("openai-chat/done-missing", false);
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::{compare::Kind, decode::Span, rules::Severity};
 
+pub mod aspect;
 pub mod cause;
 pub mod client;
 pub mod coverage;
@@ -14,6 +15,7 @@ pub mod known;
 pub mod plain;
 pub mod shape;
 
+pub use aspect::{Aspect, needs_proof};
 pub use fault::Fault;
 pub use gather::{Evidence, Of, gather};
 pub use known::Known;

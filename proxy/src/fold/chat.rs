@@ -5,6 +5,7 @@ use super::{
     extras, failure, halves,
     hurdles::Reach,
     lens::{Counting, Crash, Does, Finish, Identity, Lens, Reasoning},
+    logprobs,
     reply::{Failure, Part, Reply, Text},
     usage, wire,
 };
@@ -74,6 +75,8 @@ fn whole_choice(reply: &mut Reply, choice: &Value) {
     extras::note(&mut reply.extras, extras::Place::Choice, choice);
     reply.finish = wire::text(choice, "finish_reason").map(|reason| (reason.to_owned(), 0));
     reply.proof.token_ids = token_ids(choice);
+    logprobs::note(&mut reply.logprobs, choice, 0);
+    reply.stop_detail = stop_detail(choice);
     let Some(message) = choice.get("message").or_else(|| choice.get("delta")) else { return };
     message_head(reply, message);
     reply.content_presence = wire::presence(message, "content");
@@ -125,6 +128,11 @@ fn choice_index(choice: &Value) -> i64 {
 fn token_ids(choice: &Value) -> Option<String> {
     let ids: Vec<String> = choice.get("token_ids")?.as_array()?.iter().filter_map(wire::word).collect();
     (!ids.is_empty()).then(|| ids.join(","))
+}
+
+/// What made the model stop: vLLM names the string or the token id, SGLang likewise.
+fn stop_detail(choice: &Value) -> Option<String> {
+    ["stop_reason", "matched_stop"].into_iter().find_map(|key| wire::word(choice.get(key)?))
 }
 
 /// Reasoning and the key it came in. Where a server sends it under both keys, it is taken once.
@@ -246,6 +254,10 @@ impl Stream<'_> {
         self.finish_reason(at, choice.get("finish_reason"));
         if let Some(ids) = token_ids(choice) {
             self.push_token_ids(&ids);
+        }
+        logprobs::note(&mut self.reply.logprobs, choice, at);
+        if let Some(detail) = stop_detail(choice) {
+            self.reply.stop_detail = Some(detail);
         }
         let delta = wire::given(choice, "delta").or_else(|| wire::given(choice, "message"));
         delta.map_or(Ok(()), |delta| self.delta(at, delta))

@@ -15,6 +15,7 @@ mod failure;
 mod halves;
 mod hurdles;
 pub mod lens;
+mod logprobs;
 pub mod reply;
 mod usage;
 mod wire;

@@ -27,6 +27,10 @@ pub struct Reply {
     pub error: Option<Failure>,
     /// Evidence of which tokens were generated.
     pub proof: Proof,
+    /// The tokens and how likely each was, if the server said so.
+    pub logprobs: Option<Logprobs>,
+    /// What made it stop, beside the finish reason: a stop string or a token (`stop_reason`, `matched_stop`).
+    pub stop_detail: Option<String>,
     /// Whether the dialect's terminal event came (a whole reply: whether the document was complete).
     pub terminated: bool,
     /// Number of choices that were seen; comparing looks at choice 0.
@@ -153,6 +157,15 @@ pub struct Failure {
     pub envelope: &'static str,
     /// The event of a stream that brought it; `None` where the HTTP status said so.
     pub event: Option<usize>,
+}
+
+/// How likely the tokens of a reply were.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Logprobs {
+    /// All tokens joined, one piece for each.
+    pub tokens: Text,
+    /// The logprob of each; `None` where there is no number.
+    pub values: Vec<Option<f64>>,
 }
 
 /// Evidence of which tokens were generated: two replies with equal evidence come from equal tokens.

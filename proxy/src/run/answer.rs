@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     compare::{Difference, Expected, compare_expected},
-    finding::gather::{Of, needs_proof},
+    finding::{Of, needs_proof},
     plan::Entry,
     request::case::{Basis, Need},
 };

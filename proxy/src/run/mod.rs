@@ -14,7 +14,7 @@ mod effect;
 pub mod event;
 pub mod judge;
 pub mod pairs;
-mod reread;
+pub mod reread;
 pub mod shown;
 pub mod stages;
 #[cfg(test)]

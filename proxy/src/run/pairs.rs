@@ -6,7 +6,7 @@
 use super::{stages::Reading, upstream::Kind, verdict};
 use crate::{
     compare::{Difference, Equality, compare},
-    finding::gather::{Of, needs_proof},
+    finding::{Of, needs_proof},
     rules::{Profile, Severity, catalogue},
 };
 
@@ -67,6 +67,7 @@ impl Ground {
         let equality = Equality {
             arguments_text: true,
             usage_completion: self.are_equal(left, right),
+            usage_due: owes_usage(left) && owes_usage(right),
             stop: &left.asked.stop,
         };
         let mut found = compare(&left.reply, &right.reply, equality);
@@ -150,6 +151,10 @@ impl Pairs {
                 .get_or_insert(format!("two {mode} replies to one request differ in {}", worst.path));
         }
     }
+}
+
+fn owes_usage(reading: &Reading<'_>) -> bool {
+    reading.is_whole() || reading.asked.include_usage
 }
 
 fn of(reading: &Reading<'_>, found: Vec<Difference>) -> Of<Difference> {
