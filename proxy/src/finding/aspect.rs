@@ -39,7 +39,7 @@ pub enum Aspect {
     Tokens,
     /// None of these.
     Own,
-    /// Something owed does not come in one mode: follows from the breach of that reply, if a rule sees it, and else of nothing.
+    /// Something owed does not come in one mode: follows from what that reply broke or lost, and else from nothing.
     Echo,
     /// What clients make of a breach.
     Client,

@@ -114,7 +114,8 @@ fn explains(cause: &Draft, draft: &Draft) -> bool {
         return client::comes_of(&draft.finding, &cause.finding.rule);
     }
     if draft.aspect == Aspect::Echo {
-        return is_echo(&draft.finding.rule, &cause.finding.rule);
+        let is_lost = cause.witness == Witness::Rule && cause.aspect <= Aspect::Loss;
+        return is_lost || is_echo(&draft.finding.rule, &cause.finding.rule);
     }
     let own = cause.aspect == Aspect::Own || draft.aspect == Aspect::Own;
     let may = match cause.witness {
@@ -277,6 +278,10 @@ mod tests {
         check(
             &[("parity/usage-missing", &["1"]), ("parity/content", &["1"])],
             &["parity/content", "parity/usage-missing"],
+        );
+        check(
+            &[("parity/usage-missing", &["1"]), ("sse/no-events", &["1"])],
+            &["sse/no-events", "parity/usage-missing <- sse/no-events"],
         );
         check(
             &[("parity/logprobs-absent", &["1"]), ("openai-chat/usage-missing", &["1"])],

@@ -274,6 +274,10 @@ fn one_fault_is_one_rule() {
         ),
         (stream!(delta!(r#"{"content":"Hi"}"#), finish!("stop")), &["openai-chat/done-missing"]),
         (
+            stream!(finish!("length"), done!(), delta!(r#"{"content":"Hi"}"#), usage!(1, 2, 3)),
+            &["sse/after-terminal"; 2],
+        ),
+        (
             stream!(
                 call!(r#"{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#),
                 finish!("stop"),

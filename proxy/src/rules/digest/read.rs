@@ -7,11 +7,12 @@ use serde_json::Value;
 // === impl Digest ===
 
 impl<'a> Digest<'a> {
-    /// Reads every event.
+    /// Reads every event up to the sentinel. What stands behind it nobody reads, and one rule says so.
     pub(super) fn read(&mut self) {
         let decoded = self.facts.decoded;
         for (at, event) in decoded.events.iter().enumerate() {
             match &event.payload {
+                Payload::Json(_) if !self.done.is_empty() => {}
                 Payload::Json(Value::Object(body)) if self.is_error(body) => {
                     self.errors.push(ErrorEvent { event: at, body, error: body.get("error") });
                 }
