@@ -3,7 +3,7 @@
 //! In: the differences and breaches of one entry. Out: its [`Finding`]s ([`gather()`]), primaries before the consequences that
 //! follow from them ([`cause`]). Over many entries: [`fault`]s for people, [`known`] failures, [`coverage`].
 
-use crate::{compare::Kind, decode::Span, rules::Severity};
+use crate::{compare::Kind, decode::Span, rules::catalogue};
 
 pub mod aspect;
 pub mod cause;
@@ -15,6 +15,7 @@ pub mod known;
 pub mod plain;
 pub mod shape;
 
+pub use crate::rules::Severity;
 pub use aspect::{Aspect, needs_proof};
 pub use fault::Fault;
 pub use gather::{Evidence, Of, gather};
@@ -74,6 +75,11 @@ impl Finding {
     /// What stays the same from run to run: rule, case, dialect and the path without its indices.
     pub fn fingerprint(&self, case: &str, dialect: &str) -> String {
         format!("{} {case} {dialect} {}", self.rule, place(&self.path))
+    }
+
+    /// What must hold, where a rule of one exchange is broken; a difference speaks for itself.
+    pub fn sentence(&self) -> Option<&'static str> {
+        catalogue::find(&self.rule).map(|rule| rule.sentence)
     }
 
     /// Whether it is a cause of its own.

@@ -2,6 +2,9 @@
 
 use crate::compare::show;
 
+/// Longest value that a finding holds, in characters.
+pub const VALUE_MAX: usize = show::VALUE_MAX;
+
 /// The text in one line of at most `max` characters, control characters and the like escaped.
 pub fn line(text: &str, max: usize) -> String {
     // Escapes only lengthen: cutting first bounds the work, cutting again bounds the line.

@@ -6,10 +6,8 @@ use super::{
     text::{Printing, RIGHT, aligned, count},
 };
 use crate::{
-    compare::show,
     finding::{Fault, Finding, Side, plain},
     request::Mode,
-    rules::catalogue,
     run::{Judged, Sent},
 };
 use std::io::{self, Write};
@@ -32,8 +30,8 @@ pub fn print(
     let head = format!("{number} {} {}  {shape}", fault.severity.name(), fault.rule);
     writeln!(out, "{}", aligned(&head, RIGHT, &count(fault.cases.len(), "case")))?;
     let entry = report.entries.iter().find(|e| e.id == fault.smallest);
-    if let Some(rule) = catalogue::find(&fault.rule) {
-        field(out, "rule", rule.sentence)?;
+    if let Some(sentence) = fault.example.sentence() {
+        field(out, "rule", sentence)?;
     }
     field(out, "when", &fault.when)?;
     let says = entry.and_then(|e| e.says.as_deref());
@@ -82,7 +80,7 @@ pub fn detail(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     let head = format!("{} {}{path}  {place}{because}", finding.severity.name(), finding.rule);
     field(out, "finding", &plain::line(&head, 2 * SAID_MAX))?;
     let said = finding.diff.as_ref().or(finding.stream.as_ref());
-    said.map_or(Ok(()), |said| field(out, "", &plain::line(said, show::VALUE_MAX)))
+    said.map_or(Ok(()), |said| field(out, "", &plain::line(said, plain::VALUE_MAX)))
 }
 
 fn field(out: &mut dyn Write, name: &str, value: &str) -> io::Result<()> {

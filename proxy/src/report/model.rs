@@ -5,13 +5,12 @@
 use super::proof;
 use crate::{
     finding::{
-        Fault, Finding, Known,
+        Fault, Finding, Known, Severity,
         coverage::{Condition, Coverage},
         fault,
         known::{How, Ran},
     },
     request::Mode,
-    rules::Severity,
     run::{
         Judged, Verdict,
         event::{RunEvent, Upstream},

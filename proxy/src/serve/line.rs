@@ -6,10 +6,9 @@
 use crate::{
     decode::{self, Payload},
     exchange::{End, Exchange},
-    finding::{Finding, plain},
+    finding::{Finding, Severity, plain},
     fold::{self, Lens, Reply},
     request::Mode,
-    rules::Severity,
     run::{Judged, Verdict},
 };
 

@@ -1,6 +1,9 @@
 //! The counters behind `GET /tfproxy/status`, the only path that is not forwarded.
 
-use crate::{exchange::Root, finding::Finding, rules::Severity};
+use crate::{
+    exchange::Root,
+    finding::{Finding, Severity},
+};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
