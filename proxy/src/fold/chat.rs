@@ -6,6 +6,7 @@ use super::{
     hurdles::Reach,
     lens::{Counting, Crash, Does, Finish, Identity, Lens, Reasoning},
     reply::{Failure, Part, Reply, Text},
+    tokens::Tokens,
     usage, wire,
 };
 use crate::decode::{Decoded, Event, Payload};
@@ -21,6 +22,7 @@ struct Stream<'a> {
     has_halves: bool,
     /// The part that reasoning went to last.
     reasoning: Option<usize>,
+    tokens: Tokens,
 }
 
 /// What a piece of text is.
@@ -48,9 +50,11 @@ pub(super) fn stream(decoded: &Decoded, lens: &Lens) -> (Reply, Option<Crash>) {
         choices: BTreeSet::new(),
         has_halves,
         reasoning: None,
+        tokens: Tokens::default(),
     };
     let crash = stream.read(decoded).and_then(|()| stream.end()).err();
     stream.reply.choices = stream.choices.len();
+    stream.tokens.settle(&mut stream.reply);
     (stream.reply, crash)
 }
 
@@ -74,6 +78,9 @@ fn whole_choice(reply: &mut Reply, choice: &Value) {
     extras::note(&mut reply.extras, extras::Place::Choice, choice);
     reply.finish = wire::text(choice, "finish_reason").map(|reason| (reason.to_owned(), 0));
     reply.proof.token_ids = token_ids(choice);
+    let mut tokens = Tokens::default();
+    tokens.push(choice);
+    tokens.settle(reply);
     let Some(message) = choice.get("message").or_else(|| choice.get("delta")) else { return };
     message_head(reply, message);
     reply.content_presence = wire::presence(message, "content");
@@ -244,6 +251,7 @@ impl Stream<'_> {
         }
         extras::note(&mut self.reply.extras, extras::Place::Choice, choice);
         self.finish_reason(at, choice.get("finish_reason"));
+        self.tokens.push(choice);
         if let Some(ids) = token_ids(choice) {
             self.push_token_ids(&ids);
         }

@@ -16,6 +16,7 @@ mod halves;
 mod hurdles;
 pub mod lens;
 pub mod reply;
+mod tokens;
 mod usage;
 mod wire;
 
