@@ -15,6 +15,7 @@ mod finish;
 mod form;
 pub mod show;
 pub mod text;
+pub mod tokens;
 mod usage;
 
 #[cfg(test)]
