@@ -16,6 +16,7 @@ mod form;
 mod logprobs;
 pub mod show;
 pub mod text;
+pub mod tokens;
 mod usage;
 
 #[cfg(test)]

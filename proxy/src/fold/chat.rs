@@ -7,6 +7,7 @@ use super::{
     lens::{Counting, Crash, Does, Finish, Identity, Lens, Reasoning},
     logprobs,
     reply::{Failure, Part, Reply, Text},
+    tokens::Tokens,
     usage, wire,
 };
 use crate::decode::{Decoded, Event, Payload};
@@ -22,6 +23,7 @@ struct Stream<'a> {
     has_halves: bool,
     /// The part that reasoning went to last.
     reasoning: Option<usize>,
+    tokens: Tokens,
 }
 
 /// What a piece of text is.
@@ -49,9 +51,11 @@ pub(super) fn stream(decoded: &Decoded, lens: &Lens) -> (Reply, Option<Crash>) {
         choices: BTreeSet::new(),
         has_halves,
         reasoning: None,
+        tokens: Tokens::default(),
     };
     let crash = stream.read(decoded).and_then(|()| stream.end()).err();
     stream.reply.choices = stream.choices.len();
+    stream.tokens.settle(&mut stream.reply);
     (stream.reply, crash)
 }
 
@@ -77,6 +81,9 @@ fn whole_choice(reply: &mut Reply, choice: &Value) {
     reply.proof.token_ids = token_ids(choice);
     logprobs::note(&mut reply.logprobs, choice, 0);
     reply.stop_detail = stop_detail(choice);
+    let mut tokens = Tokens::default();
+    tokens.push(choice);
+    tokens.settle(reply);
     let Some(message) = choice.get("message").or_else(|| choice.get("delta")) else { return };
     message_head(reply, message);
     reply.content_presence = wire::presence(message, "content");
@@ -252,6 +259,7 @@ impl Stream<'_> {
         }
         extras::note(&mut self.reply.extras, extras::Place::Choice, choice);
         self.finish_reason(at, choice.get("finish_reason"));
+        self.tokens.push(choice);
         if let Some(ids) = token_ids(choice) {
             self.push_token_ids(&ids);
         }

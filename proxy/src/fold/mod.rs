@@ -17,6 +17,7 @@ mod hurdles;
 pub mod lens;
 mod logprobs;
 pub mod reply;
+mod tokens;
 mod usage;
 mod wire;
 

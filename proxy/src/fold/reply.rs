@@ -175,6 +175,8 @@ pub struct Proof {
     pub token_sha: Option<String>,
     /// Token ids joined by commas, where the server gives them.
     pub token_ids: Option<String>,
+    /// Number and hash of the bytes of all generated tokens, from logprobs that leave none of them out.
+    pub token_bytes: Option<String>,
 }
 
 // === impl Reply ===
@@ -238,9 +240,17 @@ impl Proof {
     /// `Some(true)` if both hold the same kind of evidence and it is equal, `Some(false)` if it differs, `None` if
     /// they share no kind.
     pub fn same_tokens(&self, other: &Self) -> Option<bool> {
-        match (&self.token_ids, &other.token_ids, &self.token_sha, &other.token_sha) {
-            (Some(a), Some(b), _, _) | (_, _, Some(a), Some(b)) => Some(a == b),
-            _ => None,
-        }
+        self.shared(other).map(|(_, a, b)| a == b)
+    }
+
+    /// The strongest kind of evidence that both hold, and both values. Ids say more than what is made of them, and logprobs
+    /// are the likeliest to be wrong themselves.
+    pub fn shared<'a>(&'a self, other: &'a Self) -> Option<(&'static str, &'a str, &'a str)> {
+        let kinds = [
+            ("token_ids", &self.token_ids, &other.token_ids),
+            ("tfengine.token_sha", &self.token_sha, &other.token_sha),
+            ("logprobs", &self.token_bytes, &other.token_bytes),
+        ];
+        kinds.into_iter().find_map(|(path, a, b)| Some((path, a.as_deref()?, b.as_deref()?)))
     }
 }

@@ -19,6 +19,7 @@ use std::{
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
+use tokio::task::spawn_blocking;
 
 /// Entries whose bytes are kept; a server that fails everywhere says the same with fewer.
 const MAX_KEPT: usize = 500;
@@ -64,13 +65,6 @@ impl<'a> Keeper<'a> {
         self.report
     }
 
-    /// Whether somebody will want to see the bytes.
-    fn is_wanted(&self, judged: &Judged) -> bool {
-        let is_new = |rule: Option<&str>| self.known.reason(&judged.id, rule).is_none();
-        let has_new = judged.findings.iter().any(|f| f.severity > Severity::Info && is_new(Some(&f.rule)));
-        has_new || (judged.verdict == Verdict::Error && is_new(None))
-    }
-
     fn show_progress(&mut self) {
         let (done, planned) = (self.report.entries.len(), self.report.planned);
         if let Some(terminal) = &mut self.progress {
@@ -88,20 +82,27 @@ impl Sink for Keeper<'_> {
         }
     }
 
-    fn exchanges(&mut self, judged: &Judged, entry: &Entry, exchanges: &[Exchange]) {
-        let Some(first) = exchanges.first().filter(|_| self.is_wanted(judged) && self.kept < MAX_KEPT) else {
-            return;
-        };
+    /// Whether somebody will want to see the bytes.
+    fn wants(&self, judged: &Judged) -> bool {
+        let is_new = |rule: Option<&str>| self.known.reason(&judged.id, rule).is_none();
+        let has_new = judged.findings.iter().any(|f| f.severity > Severity::Info && is_new(Some(&f.rule)));
+        has_new || (judged.verdict == Verdict::Error && is_new(None))
+    }
+
+    async fn keep(&mut self, entry: &Entry, exchanges: Vec<Exchange>) {
+        let Some(first) = exchanges.first().filter(|_| self.kept < MAX_KEPT) else { return };
         let recording = Recording {
             id: entry.id.clone(),
             upstream: Some(self.upstream.clone()),
             request: first.request.clone(),
-            exchanges: exchanges.to_vec(),
+            exchanges,
             case: Some(to_value(&entry.case)),
         };
-        match store::write(&self.failed, &recording) {
-            Ok(_) => self.kept += 1,
-            Err(error) => complain(error),
+        let failed = self.failed.clone();
+        match spawn_blocking(move || store::write(&failed, &recording)).await {
+            Ok(Ok(_)) => self.kept += 1,
+            Ok(Err(error)) => complain(error),
+            Err(broken) => complain(format_args!("{}: {broken}", self.failed.display())),
         }
     }
 }

@@ -224,7 +224,11 @@ impl Sink for Collector<'_> {
         }
     }
 
-    fn exchanges(&mut self, _: &Judged, _: &Entry, _: &[Exchange]) {}
+    fn wants(&self, _: &Judged) -> bool {
+        false
+    }
+
+    async fn keep(&mut self, _: &Entry, _: Vec<Exchange>) {}
 }
 
 impl Collector<'_> {

@@ -14,6 +14,7 @@ use crate::{
     run::{
         Judged, Verdict,
         event::{RunEvent, Upstream},
+        verdict::blames,
     },
 };
 
@@ -195,15 +196,18 @@ impl Report {
 
     fn group(&self) -> Vec<Fault> {
         let rounds: Vec<Vec<&str>> = self.entries.iter().map(streamed).collect();
-        let entries = self.entries.iter().zip(&rounds).filter(|(e, _)| is_judged(e.verdict));
+        // What blames nobody is no fault, though it stands in the entry.
+        let blamed: Vec<Vec<Finding>> = self.entries.iter().map(blaming).collect();
+        let entries = self.entries.iter().zip(&rounds).zip(&blamed);
+        let entries = entries.filter(|((e, _), blamed)| is_judged(e.verdict) || !blamed.is_empty());
         let entries: Vec<fault::Entry<'_>> = entries
-            .map(|(e, rounds)| fault::Entry {
+            .map(|((e, rounds), findings)| fault::Entry {
                 id: &e.id,
                 case: &e.case,
                 format: e.format.as_deref(),
                 says: e.says.as_deref(),
                 rounds,
-                findings: &e.findings,
+                findings,
             })
             .collect();
         fault::group(&entries)
@@ -235,13 +239,18 @@ fn is_unanswered(entry: &Judged) -> bool {
     entry.verdict == Verdict::Error && entry.findings.iter().all(Finding::counts)
 }
 
+/// Findings that blame the server, known ones included.
+fn blaming(entry: &Judged) -> Vec<Finding> {
+    entry.findings.iter().filter(|f| blames(entry.verdict, f)).cloned().collect()
+}
+
 fn differs(entry: &Judged) -> bool {
     counted(entry).any(|finding| finding.severity > Severity::Info)
 }
 
-/// Findings of a judged entry that nobody has declared known.
+/// Findings that blame the server and that nobody has declared known.
 fn counted(entry: &Judged) -> impl Iterator<Item = &Finding> {
-    entry.findings.iter().filter(move |f| f.counts() && is_judged(entry.verdict))
+    entry.findings.iter().filter(move |f| f.counts() && blames(entry.verdict, f))
 }
 
 /// An entry without a usable answer may have no finding that could be marked: its reason becomes one.

@@ -15,10 +15,16 @@ const OURS: &str = "tfengine";
 
 /// The line; empty where no case was answered in both modes.
 pub fn line(entries: &[Judged], upstream: &Upstream) -> String {
-    let count = |kinds: &[Tokens]| entries.iter().filter(|e| kinds.contains(&e.tokens)).count();
-    let (ids, hashes) = (count(&[Tokens::EqualIds]), count(&[Tokens::EqualHash]));
-    let (different, silent) = (count(&[Tokens::Different]), count(&[Tokens::NotGiven]));
-    let (equal, all) = (ids + hashes, ids + hashes + different + silent);
+    let count = |kind: Tokens| entries.iter().filter(|e| e.tokens == kind).count();
+    let kinds = [
+        (Tokens::EqualIds, "token ids"),
+        (Tokens::EqualHash, "token_sha"),
+        (Tokens::EqualBytes, "logprobs with bytes"),
+    ];
+    let kinds = kinds.map(|(kind, name)| (count(kind), name));
+    let (different, silent) = (count(Tokens::Different), count(Tokens::NotGiven));
+    let equal = kinds.iter().map(|(count, _)| count).sum::<usize>();
+    let all = equal + different + silent;
     match (equal, all) {
         (_, 0) => String::new(),
         (0, _) if different == 0 && upstream.server == OURS => {
@@ -27,7 +33,9 @@ pub fn line(entries: &[Judged], upstream: &Upstream) -> String {
         (0, _) if different == 0 => "none: token ids were not given; a difference is suspect".to_owned(),
         (0, _) => format!("none: tokens differ between the replies of {different} of {all} cases"),
         _ => {
-            let what = if hashes == 0 { "token ids" } else { "token_sha" };
+            let what: Vec<&str> =
+                kinds.iter().filter(|(count, _)| *count > 0).map(|(_, name)| *name).collect();
+            let what = what.join(" or ");
             let of = if equal == all { String::new() } else { format!(" of {all}") };
             let rest = [(different, "different in"), (silent, "not given in")];
             let rest = rest.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!(", {words} {n}"));

@@ -297,6 +297,10 @@ fn proof_is_what_the_replies_say() {
     check(&[hash, nothing], &format!("token_sha equal in both modes of 1 case{varied}"));
     check(&[ids, ids], &format!("token ids equal in both modes of 2 cases{varied}"));
     check(
+        &[Tokens::EqualBytes, ids],
+        &format!("token ids or logprobs with bytes equal in both modes of 2 cases{varied}"),
+    );
+    check(
         &[hash, silent, different],
         &format!("token_sha equal in both modes of 1 of 3 cases, different in 1, not given in 1{varied}"),
     );

@@ -90,13 +90,20 @@ impl Answer {
         };
         let each = self.found.iter().zip(answers).flat_map(|(of, reading)| {
             let said = if is_said(reading) { verdict::Kind::Proven } else { verdict::Kind::Unproven };
-            let kind = move |rule| if needs_proof(rule) { said } else { verdict::Kind::Structure };
+            let kind = move |rule| if rests_on_text(rule) { said } else { verdict::Kind::Structure };
             of.found.iter().filter_map(move |d| {
-                Some(verdict::Weighed { severity: ground.severity(d.rule)?, kind: kind(d.rule) })
+                let severity = ground.severity(d.rule)?;
+                Some(verdict::Weighed { rule: d.rule, severity, kind: kind(d.rule) })
             })
         });
         each.collect()
     }
+}
+
+/// Whether a rule holds only if the model said its text. What is wrong alike in both modes proves that no more than what
+/// is wrong in one.
+fn rests_on_text(rule: &str) -> bool {
+    needs_proof(rule) || (rule.starts_with("truth/") && rule != "truth/error")
 }
 
 fn truth(rule: &'static str) -> &'static str {

@@ -2,8 +2,8 @@
 //!
 //! In: a [`Judged`] and a [`FailOn`]. Out: yes or no. The exit status of a check, the live proxy, replay and rejudge ask here.
 
-use super::{Judged, Verdict};
-use crate::{finding::Finding, rules::Severity};
+use super::{Judged, Verdict, verdict::blames};
+use crate::rules::Severity;
 
 /// From where on a finding counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,14 +21,8 @@ pub enum FailOn {
 pub fn fails(judged: &Judged, fail_on: FailOn) -> bool {
     match judged.verdict {
         Verdict::Suspect | Verdict::Unstable if fail_on == FailOn::Suspect => true,
-        verdict => judged.findings.iter().any(|f| f.severity >= fail_on.least() && is_proven(verdict, f)),
+        verdict => judged.findings.iter().any(|f| f.severity >= fail_on.least() && blames(verdict, f)),
     }
-}
-
-/// Without proof of equal tokens a difference blames nobody; a broken rule needs no proof.
-fn is_proven(verdict: Verdict, finding: &Finding) -> bool {
-    let is_difference = finding.rule.starts_with("parity/");
-    !(is_difference && matches!(verdict, Verdict::Suspect | Verdict::Unstable))
 }
 
 // === impl FailOn ===

@@ -18,8 +18,8 @@ use crate::{
     exchange::Exchange,
     finding::{Evidence, Finding, Of, coverage, gather},
     plan::Entry,
-    request::{Mode, case::Need},
-    rules::{Breach, Profile},
+    request::Mode,
+    rules::{Breach, Profile, Severity},
 };
 use serde_json::Value;
 
@@ -42,8 +42,14 @@ pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
     let ground = Ground { says: Says::of(terms.kind), profile: terms.profile };
     let pairs = Pairs::of(&readings, ground);
     let answer = Answer::of(entry, &readings, terms.kind, ground);
-    let findings = findings(entry, &readings, &pairs, &answer, terms);
-    let (verdict, reason) = verdict::verdict(&evidence(entry, &readings, &pairs, &answer, terms.kind));
+    let evidence = evidence(entry, &readings, &pairs, &answer, terms.kind);
+    let (verdict, reason) = verdict::verdict(&evidence);
+    let remarks = evidence.remarks(verdict);
+    let severity_of = |rule: &str| {
+        let severity = ground.severity(rule).unwrap_or(Severity::Info);
+        if remarks.contains(rule) { Severity::Info } else { severity }
+    };
+    let findings = findings(entry, &readings, &pairs, &answer, (&terms.repeat, &severity_of));
     Judged {
         verdict,
         reason,
@@ -90,12 +96,11 @@ fn findings(
     readings: &[Reading<'_>],
     pairs: &Pairs,
     answer: &Answer,
-    terms: &Terms,
+    (repeat, severity_of): (&str, &dyn Fn(&str) -> Severity),
 ) -> Vec<Finding> {
     let breaches: Vec<Of<Breach>> = readings.iter().map(breaches).collect();
     let locate = |mode: Mode, rounds: &str, event: usize| locate(readings, mode, rounds, event);
-    let repeat =
-        if terms.repeat.is_empty() { String::new() } else { format!("{} --run {}", terms.repeat, entry.id) };
+    let repeat = if repeat.is_empty() { String::new() } else { format!("{repeat} --run {}", entry.id) };
     let evidence = Evidence {
         parity: &pairs.parity,
         streams: &pairs.streams,
@@ -104,9 +109,7 @@ fn findings(
         locate: &locate,
         repeat: &repeat,
     };
-    let ground = Ground { says: Says::Anything, profile: terms.profile };
-    let mut findings =
-        gather(&evidence, |rule| ground.severity(rule).unwrap_or(crate::rules::Severity::Info));
+    let mut findings = gather(&evidence, severity_of);
     clients::fill(&mut findings, readings);
     findings
 }
@@ -133,10 +136,10 @@ fn evidence(
     kind: Kind,
 ) -> verdict::Evidence {
     let broken = readings.iter().flat_map(|r| &r.breaches);
-    let broken = broken.map(|b| Weighed { severity: b.severity, kind: verdict::Kind::Breach });
+    let broken = broken.map(|b| Weighed { rule: b.rule, severity: b.severity, kind: verdict::Kind::Breach });
     let compared = pairs.weighed.iter().chain(&answer.weighed).copied();
-    let is_expected =
-        entry.needs.contains(&Need::Error) || entry.expect.as_ref().is_some_and(|e| e.error.is_some());
+    // That an entry needs an error does not say which: without a word on it any failure would be right.
+    let is_expected = entry.expect.as_ref().is_some_and(|e| e.error.is_some());
     verdict::Evidence {
         outcomes: readings.iter().map(|r| r.outcome.clone()).collect(),
         found: broken.chain(compared).collect(),

@@ -5,10 +5,11 @@
 
 use super::{stages::Reading, upstream::Kind, verdict};
 use crate::{
-    compare::{Difference, Equality, compare},
+    compare::{Difference, Equality, compare, tokens},
     finding::{Of, needs_proof},
     rules::{Profile, Severity, catalogue},
 };
+use std::collections::BTreeSet;
 
 /// Everything in which replies differ.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Pairs {
     pub unstable: Option<String>,
     /// What the verdict makes of it.
     pub weighed: Vec<verdict::Weighed>,
+    /// Rules by which one mode disagrees with itself.
+    chance: BTreeSet<&'static str>,
 }
 
 /// What holds for all replies of an entry.
@@ -35,7 +38,8 @@ pub struct Ground {
 /// Whether equal tokens follow from what was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Says {
-    /// A puppet of our engine: its tokens are the text it was told.
+    /// A puppet of our engine: its tokens are the text it was told. That stands in for evidence that a reply does not
+    /// bring, and is refuted by evidence that differs: then the puppet said, in one of two modes, what it was not told.
     WhatItIsTold,
     /// Anything else: only evidence in the replies tells.
     Anything,
@@ -56,11 +60,19 @@ impl Ground {
     /// How bad a difference is; `None` where the profile is silent.
     pub fn severity(self, rule: &str) -> Option<Severity> {
         let own = catalogue::describe(rule).map_or(Severity::Error, |named| named.severity);
-        self.profile.severity(rule, own)
+        // Other tokens for one request are chance with a model that samples, and a fault by themselves with a puppet.
+        let is_fault = rule == tokens::RULE && self.says == Says::WhatItIsTold;
+        self.profile.severity(rule, if is_fault { Severity::Error } else { own })
     }
 
     fn are_equal(self, left: &Reading<'_>, right: &Reading<'_>) -> bool {
-        self.says == Says::WhatItIsTold || left.reply.proof.same_tokens(&right.reply.proof) == Some(true)
+        let proven = left.reply.proof.same_tokens(&right.reply.proof);
+        proven.unwrap_or(self.says == Says::WhatItIsTold)
+    }
+
+    /// Whether chance may be what one question asked twice shows. A puppet leaves it no room.
+    fn is_chance(self, left: &Reading<'_>, right: &Reading<'_>) -> bool {
+        self.says == Says::Anything && !self.are_equal(left, right)
     }
 
     fn differences(self, left: &Reading<'_>, right: &Reading<'_>) -> Vec<Difference> {
@@ -71,6 +83,7 @@ impl Ground {
             stop: &left.asked.stop,
         };
         let mut found = compare(&left.reply, &right.reply, equality);
+        found.extend(tokens::compare(&left.reply.proof, &right.reply.proof));
         found.retain(|difference| self.severity(difference.rule).is_some());
         found
     }
@@ -83,9 +96,10 @@ impl Ground {
             (true, true) => verdict::Kind::Proven,
             (true, false) => verdict::Kind::Unproven,
         };
-        let weighed = found
-            .iter()
-            .filter_map(|d| Some(verdict::Weighed { severity: self.severity(d.rule)?, kind: kind(d.rule) }));
+        let weighed = found.iter().filter_map(|d| {
+            let severity = self.severity(d.rule)?;
+            Some(verdict::Weighed { rule: d.rule, severity, kind: kind(d.rule) })
+        });
         weighed.collect()
     }
 }
@@ -113,6 +127,7 @@ impl Pairs {
                 pairs.whole_and_whole(first, other, ground);
             }
         }
+        pairs.doubt();
         pairs
     }
 
@@ -126,7 +141,7 @@ impl Pairs {
     /// reply shows of either stands for a cause of it: that the answer depends on rounds at all is told beside it.
     fn stream_and_stream(&mut self, first: &Reading<'_>, other: &Reading<'_>, ground: Ground) {
         let found = ground.differences(first, other);
-        if first.exchange.rounds == other.exchange.rounds && !ground.are_equal(first, other) {
+        if first.exchange.rounds == other.exchange.rounds && ground.is_chance(first, other) {
             self.note_unstable("streamed", &found, ground);
             return;
         }
@@ -136,11 +151,11 @@ impl Pairs {
 
     fn whole_and_whole(&mut self, first: &Reading<'_>, other: &Reading<'_>, ground: Ground) {
         let found = ground.differences(first, other);
-        if ground.are_equal(first, other) {
+        if ground.is_chance(first, other) {
+            self.note_unstable("whole", &found, ground);
+        } else {
             self.weighed.extend(ground.weigh(first, other, &found));
             self.parity.push(of(other, found));
-        } else {
-            self.note_unstable("whole", &found, ground);
         }
     }
 
@@ -149,6 +164,16 @@ impl Pairs {
         if let Some(worst) = found.iter().find(is_bad) {
             self.unstable
                 .get_or_insert(format!("two {mode} replies to one request differ in {}", worst.path));
+        }
+        self.chance.extend(found.iter().map(|difference| difference.rule));
+    }
+
+    /// What differs within one mode too (a status, now and then) does not differ by mode: form or not, it proves nothing.
+    fn doubt(&mut self) {
+        for weighed in self.weighed.iter_mut().filter(|weighed| weighed.kind == verdict::Kind::Structure) {
+            if self.chance.contains(weighed.rule) {
+                weighed.kind = verdict::Kind::Unproven;
+            }
         }
     }
 }

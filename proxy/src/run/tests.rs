@@ -1,7 +1,7 @@
 //! Bytes in, verdicts out: what a server answered, whole and streamed, and what is said of it.
 
 use super::{
-    Expected, Judged, Verdict,
+    Expected, FailOn, Judged, Tokens, Verdict, fails,
     judge::{Terms, judge, skipped},
     upstream::Kind,
 };
@@ -9,7 +9,7 @@ use crate::{
     exchange::{End, Exchange, Head, Slice, Took},
     plan::{Depth, Entry, Rounds, entry::entries},
     request::{Dialect, Mode, Request, case::read_cases, twin::twin},
-    rules::Profile,
+    rules::{Profile, Severity},
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -133,10 +133,80 @@ fn a_difference_fails_on_proof_and_is_suspect_without() {
     check(
         &foreign(&[whole(sha(HI, "1")), stream(sha(ho, "2"), None)]),
         Verdict::Suspect,
-        &["parity/content"],
+        &["parity/content", "parity/token-ids"],
     );
-    let ours = judge(&of_request(), &[whole(HI), stream(ho, None)], &terms(Kind::Ours));
-    check(&ours, Verdict::Fail, &["parity/content"]);
+}
+
+/// Findings that count, by severity, and the verdict.
+fn severities(judged: &Judged) -> (Verdict, Vec<(&str, Severity)>) {
+    (judged.verdict, judged.findings.iter().map(|f| (f.rule.as_str(), f.severity)).collect())
+}
+
+#[test]
+fn a_puppet_stands_in_for_evidence_that_is_missing_and_not_for_evidence_that_differs() {
+    let ours = |exchanges: &[Exchange]| judge(&of_request(), exchanges, &terms(Kind::Ours));
+    let (ho, sha) = (Says { content: "Ho", ..HI }, |says, sha| Says { sha: Some(sha), ..says });
+    check(&ours(&[whole(HI), stream(ho, None)]), Verdict::Fail, &["parity/content"]);
+    assert_eq!(ours(&[whole(sha(HI, "1")), stream(ho, None)]).verdict, Verdict::Fail);
+    let differ = ours(&[whole(sha(HI, "1")), stream(sha(ho, "2"), None)]);
+    let expect = vec![("parity/token-ids", Severity::Error), ("parity/content", Severity::Info)];
+    assert_eq!(severities(&differ), (Verdict::Fail, expect));
+    let values = (differ.findings[0].whole.as_deref(), differ.findings[0].stream.as_deref());
+    assert_eq!((differ.findings[0].path.as_str(), values), ("tfengine.token_sha", (Some("1"), Some("2"))));
+    // One mode that says other tokens the second time: with a puppet no chance either.
+    let again = ours(&[whole(sha(HI, "1")), stream(sha(HI, "1"), None), whole(sha(HI, "2"))]);
+    check(&again, Verdict::Fail, &["parity/token-ids"]);
+    let foreign = foreign(&[whole(sha(HI, "1")), stream(sha(HI, "1"), None), whole(sha(ho, "2"))]);
+    check(&foreign, Verdict::Unstable, &[]);
+}
+
+/// The same exchange, whose text stands in other bytes.
+fn saying(mut exchange: Exchange, change: impl Fn(String) -> String) -> Exchange {
+    let body = String::from_utf8(exchange.body().to_vec()).unwrap();
+    exchange.slices[0].bytes = change(body).into();
+    exchange
+}
+
+/// The same exchange with a list of logprobs beside what it says; the stream has all of it in the chunk that finishes.
+fn with_logprobs(exchange: Exchange, tokens: &[&str]) -> Exchange {
+    let entry = |token: &&str| json!({"token": token, "logprob": -0.5, "bytes": token.as_bytes(), "top_logprobs": []});
+    let logprobs = json!({"content": tokens.iter().map(entry).collect::<Vec<_>>(), "refusal": null});
+    let finish = r#""finish_reason":"stop""#;
+    saying(exchange, |body| body.replace(finish, &format!(r#"{finish},"logprobs":{logprobs}"#)))
+}
+
+#[test]
+fn logprobs_of_all_tokens_prove_what_ids_prove() {
+    let ho = Says { content: "Ho", ..HI };
+    let pair = |whole_tokens: &[&str], stream_tokens: &[&str]| {
+        foreign(&[with_logprobs(whole(HI), whole_tokens), with_logprobs(stream(ho, None), stream_tokens)])
+    };
+    let equal = pair(&["H", "i", ""], &["H", "i", ""]);
+    check(&equal, Verdict::Fail, &["parity/content"]);
+    assert_eq!(equal.tokens, Tokens::EqualBytes);
+    let differ = pair(&["H", "i", ""], &["H", "o", ""]);
+    check(&differ, Verdict::Suspect, &["parity/content", "parity/token-ids"]);
+    assert_eq!(differ.tokens, Tokens::Different);
+    // Three tokens are billed: one may be the end of the turn, two are not accounted for.
+    check(&pair(&["H", "i"], &["H", "i"]), Verdict::Fail, &["parity/content"]);
+    let partial = pair(&["H"], &["H"]);
+    check(&partial, Verdict::Suspect, &["parity/content"]);
+    assert_eq!(partial.tokens, Tokens::NotGiven);
+}
+
+#[test]
+fn ids_of_generated_tokens_prove_and_those_of_the_prompt_do_not() {
+    let ho = Says { content: "Ho", ..HI };
+    let with = |exchange, key: &str, ids: &str| {
+        let finish = r#""finish_reason":"stop""#;
+        saying(exchange, |body| body.replace(finish, &format!(r#"{finish},"{key}":{ids}"#)))
+    };
+    let pair = |key: &str, other: &str| {
+        foreign(&[with(whole(HI), key, "[1,2,3]"), with(stream(ho, None), key, other)])
+    };
+    assert_eq!(pair("token_ids", "[1,2,3]").verdict, Verdict::Fail);
+    assert_eq!(pair("token_ids", "[1,2,4]").verdict, Verdict::Suspect);
+    assert_eq!(pair("prompt_token_ids", "[1,2,3]").verdict, Verdict::Suspect);
 }
 
 #[test]
@@ -156,7 +226,7 @@ fn streams_at_different_rounds_are_held_against_each_other() {
     let hi = Says { sha: Some("1"), ..HI };
     let broken = failed(Mode::Whole, 429);
     let judged = foreign(&[broken, stream(hi, Some(Rounds::Every(1))), stream(ho, Some(Rounds::Every(2)))]);
-    check(&judged, Verdict::Inconclusive, &["parity/rechunk"]);
+    check(&judged, Verdict::Fail, &["parity/rechunk"]);
     let judged =
         foreign(&[whole(hi), stream(hi, Some(Rounds::Every(1))), stream(ho, Some(Rounds::Every(2)))]);
     check(&judged, Verdict::Fail, &["parity/content", "parity/rechunk"]);
@@ -177,6 +247,52 @@ fn refusals_are_errors_unless_they_are_right() {
     assert_eq!((judged.verdict, judged.other_policy), (Verdict::Pass, true));
     let judged = judge(&of_case(right), &both(422), &terms(Kind::Ours));
     check(&judged, Verdict::Fail, &["expect/error"]);
+}
+
+#[test]
+fn an_error_that_nothing_was_said_of_is_no_right_answer() {
+    let both = [failed(Mode::Whole, 400), failed(Mode::Stream, 400)];
+    let mut entry =
+        of_case(r#"{"id": "a/b", "request": {}, "needs": ["error"], "expect": {"error": {"status": 400}}}"#);
+    assert_eq!(judge(&entry, &both, &terms(Kind::Ours)).verdict, Verdict::Pass);
+    entry.expect = None;
+    assert_eq!(judge(&entry, &both, &terms(Kind::Ours)).verdict, Verdict::Error);
+}
+
+#[test]
+fn a_broken_rule_is_told_whatever_became_of_the_comparison() {
+    let odd = || saying(stream(HI, None), |body| body.replace(r#""index":0"#, r#""index":"0""#));
+    let ho = Says { content: "Ho", ..HI };
+    let found = |exchanges: &[Exchange]| {
+        let judged = foreign(exchanges);
+        let worst = judged.findings.iter().filter(|f| f.severity == Severity::Error);
+        (judged.verdict, worst.map(|f| f.rule.clone()).collect::<Vec<_>>(), fails(&judged, FailOn::Error))
+    };
+    let (_, broken, _) = found(&[whole(HI), odd()]);
+    assert_ne!(broken, [""; 0]);
+    // Busy, and of two minds: the rule is broken all the same, and what lacks proof is not held against anybody.
+    let told = |verdict| (verdict, broken.clone(), true);
+    assert_eq!(found(&[failed(Mode::Whole, 429), odd()]), told(Verdict::Fail));
+    assert_eq!(found(&[whole(HI), odd(), odd(), whole(ho)]), told(Verdict::Fail));
+    assert_eq!(found(&[whole(ho), odd()]), told(Verdict::Fail));
+    // Without it nothing is wrong.
+    assert_eq!(found(&[failed(Mode::Whole, 429), stream(HI, None)]), (Verdict::Inconclusive, vec![], false));
+    assert!(!fails(&foreign(&[whole(HI), stream(HI, None), whole(ho)]), FailOn::Error));
+    // What hangs stays an error.
+    let mut hangs = stream(HI, None);
+    hangs.end = End::TimedOut;
+    hangs.slices[0].bytes.truncate(0);
+    let (verdict, found, fails) = found(&[whole(HI), odd(), hangs]);
+    assert_eq!((verdict, fails), (Verdict::Error, true));
+    assert!(broken.iter().all(|rule| found.contains(rule)), "{found:?}");
+}
+
+#[test]
+fn a_status_that_comes_and_goes_is_no_matter_of_the_mode() {
+    let flaky = || failed(Mode::Whole, 500);
+    assert_eq!(foreign(&[flaky(), stream(HI, None)]).verdict, Verdict::Fail);
+    assert_eq!(foreign(&[flaky(), stream(HI, None), stream(HI, None), whole(HI)]).verdict, Verdict::Unstable);
+    assert_eq!(foreign(&[flaky(), stream(HI, None), stream(HI, None), flaky()]).verdict, Verdict::Fail);
 }
 
 #[test]
@@ -264,6 +380,12 @@ fn a_foreign_server_is_held_to_facts_and_not_to_policies() {
 #[test]
 fn what_a_server_would_not_say_is_skipped_and_not_held_against_it() {
     let short = Says { tokens: 2, ..HI };
+    let unknown = |exchange| {
+        saying(exchange, |body| body.replace(r#""completion_tokens":3"#, r#""completion_tokens":null"#))
+    };
+    let silent = [unknown(whole(HI)), unknown(stream(HI, None))];
+    let judged = judge(&puppet("fact", "Ho"), &silent, &terms(Kind::Foreign));
+    assert_ne!(judged.verdict, Verdict::Fail, "who knows what it said");
     let judged = judge(&puppet("fact", "Ho"), &[whole(short), stream(short, None)], &terms(Kind::Foreign));
     check(&judged, Verdict::Skipped, &[]);
     assert_eq!(judged.reason.as_deref(), Some("the server would not say it: 2 tokens of 3"));

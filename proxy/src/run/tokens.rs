@@ -16,6 +16,8 @@ pub enum Tokens {
     EqualIds,
     /// A hash of the ids is equal in all replies.
     EqualHash,
+    /// The bytes of all tokens are equal in all replies.
+    EqualBytes,
     /// Two replies say that their tokens differ.
     Different,
 }
@@ -38,8 +40,10 @@ impl Tokens {
             Self::NotGiven
         } else if answers.iter().all(|r| r.reply.proof.token_ids.is_some()) {
             Self::EqualIds
-        } else {
+        } else if answers.iter().all(|r| r.reply.proof.token_sha.is_some()) {
             Self::EqualHash
+        } else {
+            Self::EqualBytes
         }
     }
 }

@@ -1,10 +1,27 @@
-//! The verdict on one entry, from what its exchanges came to. Pure, and all of it: no other place decides.
+//! The verdict on one entry, from what its exchanges came to. Pure, and all of it: no other place decides, and whoever
+//! counts findings (a check, the live proxy, replay, rejudge) asks [`blames`] here.
 //!
 //! In: [`Evidence`]. Out: a [`Verdict`] and, where it is no plain pass or fail, why. Bias: we would rather miss a fault
-//! than blame chance, so a difference in what was said is a fail only if both said it of equal tokens.
+//! than blame chance, so a difference in what was said is a fail only if both said it of equal tokens. The first line that
+//! holds decides:
+//!
+//! | what holds | verdict |
+//! | --- | --- |
+//! | a transport broke or hung, or nothing usable came | `error` |
+//! | an error that needs no proof, or has it: a breach, a difference in form or status, a proven difference | `fail` |
+//! | a server was busy, also after retries | `inconclusive` |
+//! | one mode disagrees with itself | `unstable` |
+//! | a milder difference of that kind | `fail` |
+//! | refused alike in both modes, where no error is right | `error` |
+//! | a difference that lacks its proof | `suspect` |
+//! | nothing of all this | `pass`, if both modes answered and showed what was needed |
+//!
+//! So what a reply does wrong by itself is told whatever became of the comparison. Beside a `fail` or an `error` the
+//! differences that lack proof are no more than a remark: they would blame chance.
 
 use super::Verdict;
-use crate::{request::case::Need, rules::Severity};
+use crate::{finding::Finding, request::case::Need, rules::Severity};
+use std::collections::BTreeSet;
 
 /// What an exchange came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +39,8 @@ pub enum Outcome {
 /// Something that was found, as far as the verdict cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weighed {
+    /// The rule that says so.
+    pub rule: &'static str,
     /// How bad.
     pub severity: Severity,
     /// What kind of statement it is.
@@ -33,7 +52,8 @@ pub struct Weighed {
 pub enum Kind {
     /// A rule broken inside one exchange. It needs no twin and no proof.
     Breach,
-    /// Replies differ in shape, status, envelope or ids, which chance does not touch.
+    /// Replies differ in shape, status, envelope or ids, which chance does not touch as long as each mode agrees with
+    /// itself.
     Structure,
     /// Replies differ in what was said, or a reply is not what it should be, and the tokens are known.
     Proven,
@@ -95,10 +115,13 @@ pub enum ErrorIs {
 
 type Said = (Verdict, Option<String>);
 
-/// The verdict, and why.
+/// The verdict, and why. A fail has a reason only where nobody answered either.
 pub fn verdict(evidence: &Evidence) -> Said {
     if let Some(why) = evidence.broken() {
         return (Verdict::Error, Some(why));
+    }
+    if evidence.is_wrong(Severity::Error) {
+        return (Verdict::Fail, evidence.refused().filter(|_| !evidence.differs()));
     }
     if let Some(status) = evidence.busy() {
         return (Verdict::Inconclusive, Some(format!("status {status}, also after retries")));
@@ -106,16 +129,28 @@ pub fn verdict(evidence: &Evidence) -> Said {
     if let Some(where_) = &evidence.unstable {
         return (Verdict::Unstable, Some(where_.clone()));
     }
-    if evidence.is_refused() && evidence.error == ErrorIs::Unexpected {
-        return evidence.refused_alike();
-    }
-    if evidence.has(Kind::Breach) || evidence.has(Kind::Structure) || evidence.has(Kind::Proven) {
+    if evidence.is_wrong(Severity::Warn) {
         return (Verdict::Fail, None);
     }
-    if evidence.has(Kind::Unproven) {
+    if let Some(why) = evidence.refused() {
+        return (Verdict::Error, Some(why));
+    }
+    if evidence.has(Kind::Unproven, Severity::Warn) {
         return (Verdict::Suspect, Some("the replies differ; equal tokens are not proven".to_owned()));
     }
     evidence.exercised()
+}
+
+/// Whether a finding of an entry with this verdict counts against the server. Where the comparison came to nothing, a
+/// difference blames nobody; a rule that one exchange broke by itself needs no comparison.
+pub fn blames(verdict: Verdict, finding: &Finding) -> bool {
+    let is_difference = ["parity/", "expect/", "truth/"].iter().any(|kind| finding.rule.starts_with(kind));
+    !is_difference || is_settled(verdict)
+}
+
+/// Whether the comparison came to something, or there is no answer at all to be compared.
+const fn is_settled(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Pass | Verdict::Fail | Verdict::Error)
 }
 
 // === impl Evidence ===
@@ -132,18 +167,21 @@ impl Evidence {
         self.outcomes.iter().find_map(|o| if let Outcome::Busy(status) = o { Some(*status) } else { None })
     }
 
-    fn is_refused(&self) -> bool {
-        self.outcomes.iter().all(|o| matches!(o, Outcome::Refused(_)))
+    /// Why nobody answered, if all exchanges were refused and that is not right.
+    fn refused(&self) -> Option<String> {
+        let [Outcome::Refused(why), others @ ..] = self.outcomes.as_slice() else { return None };
+        let is_alike = others.iter().all(|o| matches!(o, Outcome::Refused(_)));
+        (is_alike && self.error == ErrorIs::Unexpected).then(|| format!("refused alike in both modes: {why}"))
     }
 
-    /// Refused in both modes: a difference between the refusals is a fail, else nobody answered.
-    fn refused_alike(&self) -> Said {
-        if self.has(Kind::Structure) {
-            return (Verdict::Fail, None);
-        }
-        let why =
-            self.outcomes.first().map(|o| if let Outcome::Refused(why) = o { why.as_str() } else { "" });
-        (Verdict::Error, Some(format!("refused alike in both modes: {}", why.unwrap_or_default())))
+    /// Rules of which every finding here lacks the proof that it takes. Beside a verdict that counts findings they are
+    /// remarks.
+    pub fn remarks(&self, verdict: Verdict) -> BTreeSet<&'static str> {
+        let of = |is_unproven: bool| {
+            self.found.iter().filter(move |f| (f.kind == Kind::Unproven) == is_unproven).map(|f| f.rule)
+        };
+        let stands: BTreeSet<_> = of(false).collect();
+        of(true).filter(|rule| is_settled(verdict) && !stands.contains(rule)).collect()
     }
 
     /// Nothing is wrong; whether enough came to say that it is right.
@@ -176,10 +214,21 @@ impl Evidence {
         }
     }
 
-    /// Whether there is something of a kind that is bad enough: errors, and among differences warnings too, since a
-    /// pass means that there is no difference.
-    fn has(&self, kind: Kind) -> bool {
-        let least = if kind == Kind::Breach { Severity::Error } else { Severity::Warn };
+    /// Whether something is wrong that needs no proof or has it. Of breaches only errors are; of differences all that
+    /// are bad enough, since a pass means that there is none.
+    fn is_wrong(&self, least: Severity) -> bool {
+        self.has(Kind::Breach, Severity::Error) || self.differs_by(least)
+    }
+
+    fn differs(&self) -> bool {
+        self.differs_by(Severity::Warn)
+    }
+
+    fn differs_by(&self, least: Severity) -> bool {
+        self.has(Kind::Structure, least) || self.has(Kind::Proven, least)
+    }
+
+    fn has(&self, kind: Kind, least: Severity) -> bool {
         self.found.iter().any(|found| found.kind == kind && found.severity >= least)
     }
 }
@@ -220,8 +269,12 @@ mod tests {
         }
     }
 
+    fn weighed(severity: Severity, kind: Kind) -> Weighed {
+        Weighed { rule: "parity/content", severity, kind }
+    }
+
     fn found(severity: Severity, kind: Kind) -> Evidence {
-        Evidence { found: vec![Weighed { severity, kind }], ..two() }
+        Evidence { found: vec![weighed(severity, kind)], ..two() }
     }
 
     fn outcomes(outcomes: &[Outcome]) -> Evidence {
@@ -252,15 +305,50 @@ mod tests {
         check(&found(Error, Kind::Breach), Verdict::Fail);
         check(&found(Error, Kind::Structure), Verdict::Fail);
         let mut both = found(Error, Kind::Unproven);
-        both.found.push(Weighed { severity: Error, kind: Kind::Structure });
+        both.found.push(weighed(Error, Kind::Structure));
         check(&both, Verdict::Fail);
     }
 
     #[test]
-    fn a_mode_that_disagrees_with_itself_is_unstable_whatever_else_is_found() {
-        let unstable = Some("content".to_owned());
-        check(&Evidence { unstable: unstable.clone(), ..found(Error, Kind::Unproven) }, Verdict::Unstable);
-        check(&Evidence { unstable, ..found(Error, Kind::Breach) }, Verdict::Unstable);
+    fn a_mode_that_disagrees_with_itself_is_unstable_unless_something_needs_no_comparison() {
+        let unstable = |evidence| Evidence { unstable: Some("content".to_owned()), ..evidence };
+        check(&unstable(two()), Verdict::Unstable);
+        check(&unstable(found(Error, Kind::Unproven)), Verdict::Unstable);
+        check(&unstable(found(Warn, Kind::Breach)), Verdict::Unstable);
+        check(&unstable(found(Warn, Kind::Structure)), Verdict::Unstable);
+        for kind in [Kind::Breach, Kind::Structure, Kind::Proven] {
+            check(&unstable(found(Error, kind)), Verdict::Fail);
+        }
+    }
+
+    #[test]
+    fn what_lacks_proof_is_a_remark_beside_what_has_it() {
+        let of = |rule, kind| Weighed { rule, severity: Error, kind };
+        let found = vec![
+            of("parity/content", Kind::Unproven),
+            of("parity/finish-reason", Kind::Unproven),
+            of("parity/finish-reason", Kind::Proven),
+            of("openai-chat/role-repeated", Kind::Breach),
+        ];
+        let evidence = Evidence { found, ..two() };
+        assert_eq!(Vec::from_iter(evidence.remarks(Verdict::Fail)), ["parity/content"]);
+        assert_eq!(Vec::from_iter(evidence.remarks(Verdict::Error)), ["parity/content"]);
+        assert_eq!(evidence.remarks(Verdict::Suspect), BTreeSet::new(), "there it is what is said");
+    }
+
+    #[test]
+    fn a_difference_blames_nobody_where_the_comparison_came_to_nothing() {
+        use crate::finding::example::finding;
+        let breach = finding("openai-chat/role-repeated", "", &["1"]);
+        for rule in ["parity/content", "expect/content", "truth/content"] {
+            let difference = finding(rule, "content", &["1"]);
+            for verdict in [Verdict::Suspect, Verdict::Unstable, Verdict::Inconclusive, Verdict::Skipped] {
+                assert!(!blames(verdict, &difference) && blames(verdict, &breach), "{verdict:?}");
+            }
+            for verdict in [Verdict::Pass, Verdict::Fail, Verdict::Error] {
+                assert!(blames(verdict, &difference) && blames(verdict, &breach), "{verdict:?}");
+            }
+        }
     }
 
     #[test]
@@ -270,6 +358,8 @@ mod tests {
         check(&outcomes(&[Answered, hang.clone()]), Verdict::Error);
         check(&outcomes(&[Busy(429), hang]), Verdict::Error);
         check(&outcomes(&[refused(), refused()]), Verdict::Error);
+        let outcomes = vec![Answered, Broken("hang".to_owned())];
+        check(&Evidence { outcomes, ..found(Error, Kind::Breach) }, Verdict::Error);
     }
 
     #[test]
@@ -282,28 +372,32 @@ mod tests {
             &Evidence { outcomes: vec![refused(), Answered], ..found(Error, Kind::Structure) },
             Verdict::Fail,
         );
-        // A server that wraps its refusals oddly has still refused.
-        check(
-            &Evidence { outcomes: vec![refused(), refused()], ..found(Error, Kind::Breach) },
-            Verdict::Error,
-        );
+        // What is wrong with a refusal is wrong, and still nobody answered: who counts that asks for the reason.
+        let odd = Evidence { outcomes: vec![refused(), refused()], ..found(Error, Kind::Breach) };
+        let why = "refused alike in both modes: status 400".to_owned();
+        assert_eq!(verdict(&odd), (Verdict::Fail, Some(why)));
+        let two = Evidence { outcomes: vec![refused(), Answered], ..odd };
+        assert_eq!(verdict(&two), (Verdict::Fail, None));
     }
 
     #[test]
     fn equal_errors_pass_where_an_error_is_right() {
         let expected = |outcomes, found| Evidence { outcomes, found, error: ErrorIs::Expected, ..two() };
         check(&expected(vec![refused(), refused()], Vec::new()), Verdict::Pass);
-        let worse = vec![Weighed { severity: Error, kind: Kind::Structure }];
+        let worse = vec![weighed(Error, Kind::Structure)];
         check(&expected(vec![refused(), refused()], worse), Verdict::Fail);
     }
 
     #[test]
-    fn a_busy_server_is_inconclusive() {
+    fn a_busy_server_is_inconclusive_where_nothing_else_is_wrong() {
         check(&outcomes(&[Answered, Busy(503)]), Verdict::Inconclusive);
-        check(
-            &Evidence { outcomes: vec![Busy(429)], ..found(Error, Kind::Structure) },
-            Verdict::Inconclusive,
-        );
+        let busy = |found| Evidence { outcomes: vec![Answered, Busy(429)], ..found };
+        check(&busy(found(Error, Kind::Unproven)), Verdict::Inconclusive);
+        check(&busy(found(Warn, Kind::Breach)), Verdict::Inconclusive);
+        check(&busy(found(Warn, Kind::Structure)), Verdict::Inconclusive);
+        for kind in [Kind::Breach, Kind::Structure, Kind::Proven] {
+            check(&busy(found(Error, kind)), Verdict::Fail);
+        }
     }
 
     #[test]

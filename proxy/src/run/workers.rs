@@ -2,6 +2,9 @@
 //!
 //! In: a [`Job`]. Out: run events and the bytes of what did not pass, through a [`Sink`], in the order of the plan whatever
 //! finished first. A run of errors that are all alike stops the run: the server is gone, and each further one says so.
+//!
+//! Workers send and receive and do nothing else: what they got is judged on the blocking pool, so that a body that takes
+//! long to judge holds up nobody's bytes. None runs further ahead of the entry whose turn it is than [`MAX_EARLY`].
 
 use super::{
     Judged, Verdict,
@@ -21,10 +24,20 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
 };
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    task::{JoinSet, spawn_blocking},
+};
 
 /// Cases in a row without a usable answer, all for the same reason, that stop a run.
 pub const MAX_ALIKE: usize = 5;
+
+/// Entries that may be under way or wait for their turn to be told, while one before them hangs. Until their turn comes
+/// they lie in memory, and those that fail with all their bytes.
+pub const MAX_EARLY: usize = 256;
+
+/// Entries that are judged at once, at least: one that takes long must not stop the others.
+const MIN_JUDGING: usize = 2;
 
 /// Why a run stopped that the user stopped.
 pub const INTERRUPTED: &str = "interrupted";
@@ -56,8 +69,10 @@ pub struct Job {
 pub trait Sink {
     /// Something happened.
     fn event(&mut self, event: RunEvent);
-    /// An entry was asked; its exchanges are dropped after this.
-    fn exchanges(&mut self, judged: &Judged, entry: &Entry, exchanges: &[Exchange]);
+    /// Whether the bytes of an entry are wanted once its turn comes; those that are not are let go at once.
+    fn wants(&self, judged: &Judged) -> bool;
+    /// Keeps the bytes of an entry. Nothing more is told until that is done.
+    fn keep(&mut self, entry: &Entry, exchanges: Vec<Exchange>) -> impl Future<Output = ()>;
 }
 
 /// An entry that is done.
@@ -65,17 +80,28 @@ struct Done {
     index: usize,
     judged: Judged,
     exchanges: Vec<Exchange>,
+    /// How many exchanges there were, also once they are let go.
+    sent: usize,
     retried: usize,
+    /// Given back when it was told.
+    _room: OwnedSemaphorePermit,
 }
+
+/// Says what became of an entry.
+type Judge = Box<dyn Fn(&Entry, &[Exchange]) -> Judged + Send + Sync>;
 
 /// What workers share.
 struct Bench {
     entries: Vec<(Entry, Result<Vec<Planned>, String>)>,
     next: AtomicUsize,
     sender: Sender,
-    terms: Terms,
+    judge: Judge,
     retries: u32,
     again: u32,
+    /// One permit for each entry that is under way or waits for its turn.
+    room: Arc<Semaphore>,
+    /// One permit for each entry that may be judged at once.
+    judging: Semaphore,
 }
 
 /// What is known of the run so far.
@@ -98,26 +124,24 @@ struct Alike {
 
 /// Runs a job to its end, to its abortion, or until `stop` is ready.
 pub async fn run(job: Job, sink: &mut impl Sink, stop: impl Future<Output = ()>) {
-    let clock = Clock::start();
+    let (terms, jobs) = (job.terms.clone(), job.jobs.max(1));
     sink.event(RunEvent::Started { upstream: job.upstream.clone(), planned: job.entries.len() });
-    let bench = Arc::new(Bench {
-        entries: planned(job.entries, &job.target, job.max_requests),
-        next: AtomicUsize::new(0),
-        sender: job.sender,
-        terms: job.terms,
-        retries: job.retries,
-        again: job.again,
-    });
-    let (told, mut heard) = mpsc::channel(job.jobs.max(1));
+    let bench = Bench::of(job, Box::new(move |entry, exchanges| judge(entry, exchanges, &terms)));
+    work_off(&Arc::new(bench), jobs, sink, stop).await;
+}
+
+async fn work_off(bench: &Arc<Bench>, jobs: usize, sink: &mut impl Sink, stop: impl Future<Output = ()>) {
+    let clock = Clock::start();
+    let (told, mut heard) = mpsc::channel(jobs);
     let mut workers = JoinSet::new();
-    for _ in 0..job.jobs.max(1) {
-        workers.spawn(work(Arc::clone(&bench), told.clone()));
+    for _ in 0..jobs {
+        workers.spawn(work(Arc::clone(bench), told.clone()));
     }
     drop(told);
     let mut progress = Progress::default();
     tokio::select! {
         () = stop => sink.event(RunEvent::Aborted(INTERRUPTED.to_owned())),
-        aborted = collect(&mut heard, &bench, &mut progress, sink) => {
+        aborted = collect(&mut heard, bench, &mut progress, sink) => {
             if let Some(why) = aborted {
                 sink.event(RunEvent::Aborted(why));
             }
@@ -150,19 +174,15 @@ fn planned(
 
 async fn work(bench: Arc<Bench>, told: mpsc::Sender<Done>) {
     loop {
+        // Room first: then the entry whose turn it is always has some, and the others get theirs from it.
+        let Ok(room) = Arc::clone(&bench.room).acquire_owned().await else { return };
         let index = bench.next.fetch_add(1, Ordering::Relaxed);
         let Some((entry, planned)) = bench.entries.get(index) else { return };
-        let done = match planned {
-            Err(why) => {
-                Done { index, judged: skipped(entry, why.clone()), exchanges: Vec::new(), retried: 0 }
-            }
-            Ok(planned) => {
-                let asked = ask(&bench.sender, planned, bench.retries).await;
-                let judged = judge(entry, &asked.exchanges, &bench.terms);
-                let done = Done { index, judged, exchanges: asked.exchanges, retried: asked.retried };
-                bench.again(entry, planned, done).await
-            }
+        let (judged, exchanges, retried) = match planned {
+            Err(why) => (skipped(entry, why.clone()), Vec::new(), 0),
+            Ok(planned) => bench.answer(entry, planned).await,
         };
+        let done = Done { index, judged, sent: exchanges.len(), exchanges, retried, _room: room };
         if told.send(done).await.is_err() {
             return;
         }
@@ -178,14 +198,17 @@ async fn collect(
 ) -> Option<String> {
     let mut early = BTreeMap::new();
     let mut turn = 0;
-    while let Some(done) = heard.recv().await {
+    while let Some(mut done) = heard.recv().await {
+        if !sink.wants(&done.judged) {
+            done.exchanges = Vec::new();
+        }
         early.insert(done.index, done);
         while let Some(done) = early.remove(&turn) {
             turn += 1;
-            progress.sent += done.exchanges.len() + done.retried;
+            progress.sent += done.sent + done.retried;
             progress.retried += done.retried;
             if let Some((entry, _)) = bench.entries.get(done.index).filter(|_| !done.exchanges.is_empty()) {
-                sink.exchanges(&done.judged, entry, &done.exchanges);
+                sink.keep(entry, done.exchanges).await;
             }
             let aborted = progress.note(&done.judged);
             sink.event(RunEvent::Done(Box::new(done.judged)));
@@ -200,21 +223,52 @@ async fn collect(
 // === impl Bench ===
 
 impl Bench {
-    /// Asks an entry that fails again. What was found stands, with its bytes; if it is not found each time, the entry is
-    /// unstable.
-    async fn again(&self, entry: &Entry, planned: &[Planned], mut done: Done) -> Done {
+    fn of(job: Job, judge: Judge) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            entries: planned(job.entries, &job.target, job.max_requests),
+            next: AtomicUsize::new(0),
+            sender: job.sender,
+            judge,
+            retries: job.retries,
+            again: job.again,
+            room: Arc::new(Semaphore::new(MAX_EARLY.max(job.jobs))),
+            judging: Semaphore::new(cores.max(MIN_JUDGING)),
+        }
+    }
+
+    /// Asks an entry, and again where it fails. What was found stands, with its bytes; if it is not found each time, the
+    /// entry is unstable. Gives the exchanges that were judged and the number of further ones.
+    async fn answer(self: &Arc<Self>, entry: &Entry, planned: &[Planned]) -> (Judged, Vec<Exchange>, usize) {
+        let asked = ask(&self.sender, planned, self.retries).await;
+        let mut retried = asked.retried;
+        let (mut judged, exchanges) = self.judged(entry, asked.exchanges).await;
         for attempt in 1..=self.again {
-            if !matches!(done.judged.verdict, Verdict::Fail | Verdict::Suspect | Verdict::Error) {
+            if !matches!(judged.verdict, Verdict::Fail | Verdict::Suspect | Verdict::Error) {
                 break;
             }
             let asked = ask(&self.sender, planned, self.retries).await;
-            done.retried += asked.exchanges.len() + asked.retried;
-            if judge(entry, &asked.exchanges, &self.terms).verdict == Verdict::Pass {
-                done.judged.reason = Some(vanished(&done.judged, attempt));
-                done.judged.verdict = Verdict::Unstable;
+            retried += asked.exchanges.len() + asked.retried;
+            if self.judged(entry, asked.exchanges).await.0.verdict == Verdict::Pass {
+                judged.reason = Some(vanished(&judged, attempt));
+                judged.verdict = Verdict::Unstable;
             }
         }
-        done
+        (judged, exchanges, retried)
+    }
+
+    /// Judges on the blocking pool, few at once: each takes several times the memory of its bytes.
+    async fn judged(self: &Arc<Self>, entry: &Entry, exchanges: Vec<Exchange>) -> (Judged, Vec<Exchange>) {
+        let _permit = self.judging.acquire().await;
+        let exchanges = Arc::new(exchanges);
+        let (bench, asked, seen) = (Arc::clone(self), entry.clone(), Arc::clone(&exchanges));
+        let judged = spawn_blocking(move || (bench.judge)(&asked, &seen)).await;
+        // A fault of ours, and the bytes that show it are worth keeping.
+        let broken = |_| {
+            let why = "judging it broke: a fault of tfproxy".to_owned();
+            Judged { verdict: Verdict::Error, ..skipped(entry, why) }
+        };
+        (judged.unwrap_or_else(broken), Arc::unwrap_or_clone(exchanges))
     }
 }
 
@@ -231,8 +285,7 @@ fn vanished(judged: &Judged, attempt: u32) -> String {
 impl Progress {
     /// Counts errors that are alike; says why the run should stop once there are too many in a row.
     fn note(&mut self, judged: &Judged) -> Option<String> {
-        let why = judged.reason.as_ref().filter(|_| judged.verdict == Verdict::Error);
-        let Some(why) = why else {
+        let Some(why) = judged.unanswered() else {
             // What was never sent says nothing about the server.
             if judged.verdict != Verdict::Skipped {
                 self.alike = None;
@@ -259,3 +312,6 @@ impl Alike {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

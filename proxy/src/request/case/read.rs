@@ -227,6 +227,10 @@ fn consistent(object: &Object<'_>, case: &Case) {
         (None, Some(_)) => object.mistake("format", "means nothing without says"),
         _ => {}
     }
+    let expects_error = case.expect.as_ref().is_some_and(|expect| expect.error.is_some());
+    if case.needs.contains(&Need::Error) && !expects_error {
+        object.mistake("needs", "an error needs expect.error: which one is right");
+    }
     if case.says.is_none() && object.has("ends") {
         object.mistake("ends", "means nothing without says");
     }

@@ -86,6 +86,8 @@ fn what_cannot_be_meant_is_a_mistake() {
     for (text, part) in [
         (of(r#""ends": {"stop": ["a", ""]}"#), "ends.stop: an empty string stops nothing"),
         (of(r#""needs": [null]"#), "needs: should be a list of strings, not [null]"),
+        (of(r#""needs": ["error"]"#), "needs: an error needs expect.error: which one is right"),
+        (of(r#""needs": ["error"], "expect": {"content": ""}"#), "needs: an error needs expect.error"),
         (r#"{"id": "-x/y", "request": {}}"#.to_owned(), "no dot or hyphen first"),
         (r#"{"id": "x/../y", "request": {}}"#.to_owned(), "no dot or hyphen first"),
     ] {
