@@ -6,6 +6,7 @@ mod support;
 
 use serde_json::Value;
 use std::{
+    fs,
     io::{BufRead, BufReader, Read},
     process::{Child, Command},
     sync::atomic::{AtomicUsize, Ordering},
@@ -231,6 +232,7 @@ fn every_wrong_option_is_named_with_its_value() {
         ("--check --timeout 0", "--timeout 0: write"),
         ("--check --header foo", "--header \"foo\": write NAME:VALUE"),
         ("--check --jobs 0", "--jobs 0: write a number from 1"),
+        ("--check --jobs 100000", "--jobs 100000: write a number from 1, at most 256"),
         ("--check --profile klingon", "--profile \"klingon\": write one of"),
         ("--check --known-failing none", "--known-failing none: No such file"),
         ("--check --api-key-env NO_SUCH", "--api-key-env NO_SUCH: the environment variable is not set"),
@@ -284,6 +286,55 @@ fn rules_are_a_table_and_one_is_explained() {
         ],
     );
     folder.run(&["rules", "parity/content"]).expect(0, &["  examples  none"]);
+}
+
+/// Runs the binary with its output on a device that is always full.
+fn into_a_full_disk(folder: &Folder, arguments: &[&str]) -> support::Ran {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    support::Ran::of(&folder.command(arguments).stdout(full).output().unwrap())
+}
+
+#[test]
+fn what_cannot_be_printed_is_told_and_no_success() {
+    let folder = Folder::new();
+    let list = ["--check", "--list", "--quiet"];
+    let json = ["--check", "--list", "--quiet", "--message-format", "json"];
+    let check = ["--check", "--run", "glm/end-empty-value", "--rounds", "whole"];
+    let one = ["rules", "parity/content"];
+    let serve = ["--listen", "127.0.0.1:0"];
+    let engine = ["engine", "--listen", "127.0.0.1:0"];
+    for arguments in [
+        &["rules"][..],
+        &one,
+        &list,
+        &json,
+        &check,
+        &["--help"],
+        &["--version"],
+        &["replay", "nope"],
+        &["rejudge", "nope"],
+        &serve,
+        &engine,
+    ] {
+        into_a_full_disk(&folder, arguments).expect(3, &["No space left on device"]);
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure() {
+    let folder = Folder::new();
+    for (arguments, status) in [
+        (&["rules"][..], 0),
+        (&["--check", "--list", "--quiet"], 0),
+        (&["--help"], 0),
+        (&["--check", "--run", "glm/end-empty-value", "--rounds", "whole"], 0),
+        (&["replay", "nope"], 2),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ran = support::Ran::of(&folder.command(arguments).stdout(writer).output().unwrap());
+        assert_eq!((ran.status, ran.err.as_str()), (status, ""), "{arguments:?}");
+    }
 }
 
 #[test]
