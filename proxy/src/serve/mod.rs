@@ -22,6 +22,7 @@ mod shadow;
 mod state;
 mod status;
 mod tap;
+mod wire;
 mod witness;
 
 pub use desk::{Ask, Clock, Desk, Judge, Sender, TwinOf};

@@ -22,9 +22,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Exchanges that are judged at once: each may take several times the memory of its bytes.
 const JUDGING: usize = 2;
 
-/// Idle connections are dropped early: servers close theirs after five seconds, and a request must not meet that.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
-
 pub(super) struct State {
     pub settings: Settings,
     pub desk: Desk,
@@ -97,6 +94,11 @@ impl State {
 }
 
 /// A client that changes nothing: no redirects, no proxies of the environment, no decompression, no retries.
+///
+/// Every request gets a connection of its own. On a connection that lay idle a request may meet the server's close, after
+/// whatever time that server keeps them, and would be answered with a 502 that the client would not have met without us.
+/// Nor could it be sent again: once written, no error tells a server that had closed before from one that read the
+/// request, generated (and billed) a reply, and broke. A connection costs little beside a generated reply.
 fn client() -> reqwest::Result<reqwest::Client> {
     let _ = rustls::crypto::ring::default_provider().install_default(); // somebody may have been first
     reqwest::Client::builder()
@@ -106,7 +108,7 @@ fn client() -> reqwest::Result<reqwest::Client> {
         .no_proxy()
         .http1_only()
         .connect_timeout(CONNECT_TIMEOUT)
-        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_max_idle_per_host(0)
         .build()
 }
 
