@@ -108,7 +108,7 @@ pub async fn replay(options: &Options, wiring: &Wiring, out: &mut (dyn Write + S
 fn find(options: &Options, name: &str) -> Result<Recording, StoreError> {
     let places = [options.report.join("failed"), options.recorded.clone()];
     let named = places.iter().flat_map(|place| by_name(place, name));
-    let folder = named.chain([PathBuf::from(name)]).find(|folder| folder.exists());
+    let folder = named.chain([PathBuf::from(name)]).find(|folder| store::is_there(folder));
     let folder = folder.unwrap_or_else(|| options.report.join("failed").join(folder_name(name)));
     match folder.parent().filter(|_| folder.is_file()) {
         Some(parent) => store::read(parent),

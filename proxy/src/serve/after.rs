@@ -11,7 +11,10 @@ use crate::{
     exchange::{End, Exchange, Head},
     request::{Mode, Request},
     run::{Judged, fails},
-    store::{self, Recording, folder_name, live::Order},
+    store::{
+        self, Recording, folder_name,
+        live::{Order, Told},
+    },
 };
 use std::sync::atomic::Ordering::Relaxed;
 use tokio::sync::OwnedSemaphorePermit;
@@ -152,6 +155,8 @@ fn keep_recorded(seen: &mut Seen, recording: Recording) -> Recording {
     }
     let Some(id) = seen.id.clone() else { return recording };
     let recording = Recording { id, ..recording };
-    seen.state.record(|| Order::Keep(recording.clone()));
+    if seen.state.record(|| Order::Keep(recording.clone())) == Told::Dropped {
+        seen.state.status.not_recorded.fetch_add(1, Relaxed);
+    }
     recording
 }

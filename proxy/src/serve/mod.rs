@@ -133,6 +133,7 @@ impl Server {
             let what = if left == 1 { "1 exchange" } else { &format!("{left} exchanges") };
             self.state.say(format!("{what} not judged: told to stop"));
         }
+        self.state.say_lost();
         let _ = tokio::time::timeout(STOP_TIMEOUT, self.state.output.written()).await;
     }
 }

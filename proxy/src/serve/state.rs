@@ -1,7 +1,7 @@
 //! What all connections of a proxy share: settings, the client, the counters, the output.
 
 use super::{Desk, ServeError, Settings, output::Output, status::Status};
-use crate::store::live::{Order, Scribe};
+use crate::store::live::{Order, Scribe, Told, Trouble};
 use std::{
     fmt,
     io::Write,
@@ -52,7 +52,7 @@ impl State {
     pub fn new(settings: Settings, desk: Desk, out: Box<dyn Write + Send>) -> Result<Self, ServeError> {
         let output = Output::start(out).map_err(ServeError::Record)?;
         let complaints = output.clone();
-        let complain = move |error| complaints.say(format!("cannot keep a recording: {error}"));
+        let complain = move |error: Trouble| complaints.say(format!("{error}"));
         let start = |folder: &std::path::PathBuf| Scribe::start(folder.clone(), complain);
         Ok(Self {
             client: client().map_err(ServeError::Client)?,
@@ -86,9 +86,15 @@ impl State {
     }
 
     /// An order for the scribe, where there is one.
-    pub fn record(&self, order: impl FnOnce() -> Order) {
-        if let Some(scribe) = &self.scribe {
-            scribe.tell(order());
+    pub fn record(&self, order: impl FnOnce() -> Order) -> Told {
+        self.scribe.as_ref().map_or(Told::Taken, |scribe| scribe.tell(order()))
+    }
+
+    /// What the scribe gave up and had no time to tell.
+    pub fn say_lost(&self) {
+        let count = self.scribe.as_ref().map_or(0, Scribe::lost);
+        if count > 0 {
+            self.say(Trouble::Lost { count }.to_string());
         }
     }
 }

@@ -6,7 +6,11 @@ use crate::{
     exchange::{Arrivals, End, Exchange, Head, Secrets, Took},
     plan::{ROUNDS_HEADER, Rounds},
     request::{Dialect, Mode, Request},
-    store::{live, live::Order, short_hash},
+    store::{
+        live,
+        live::{Order, Told},
+        short_hash,
+    },
 };
 use bytes::Bytes;
 use std::sync::{Arc, atomic::Ordering};
@@ -37,6 +41,8 @@ pub(super) struct Seen {
     took: Took,
     arrivals: Arrivals,
     secrets: Secrets,
+    /// Whether what is written while it passes is all that came.
+    written: Told,
     /// Taken from what all recordings may hold together.
     held: usize,
 }
@@ -72,6 +78,7 @@ impl Witness {
             took: Took::default(),
             arrivals: Arrivals::default(),
             secrets,
+            written: Told::Taken,
             held: 0,
             state: state.clone(),
         };
@@ -152,8 +159,15 @@ impl Seen {
         let (number, mode) = (self.number, mode_of(&request));
         let upstream = Some(self.state.settings.upstream.to_string());
         self.id = Some(id.clone());
-        self.state.record(|| Order::Open { number, id, upstream, request, mode });
-        self.state.record(|| Order::Head(number, head.clone()));
+        self.told(|| Order::Open { number, id, upstream, request, mode });
+        self.told(|| Order::Head(number, head.clone()));
+    }
+
+    /// What is written while it passes ends where something was dropped: what lies there has no hole.
+    fn told(&mut self, order: impl FnOnce() -> Order) {
+        if self.written == Told::Taken {
+            self.written = self.state.record(order);
+        }
     }
 
     /// Takes a folder among the recordings.
@@ -176,9 +190,9 @@ impl Seen {
         }
         self.arrivals.push(data, self.since());
         if self.id.is_some() {
-            let mut piece = data.to_vec();
+            let (number, mut piece) = (self.number, data.to_vec());
             self.secrets.hide(&mut piece);
-            self.state.record(|| Order::Slice(self.number, piece.into()));
+            self.told(|| Order::Slice(number, piece.into()));
         }
     }
 
@@ -225,7 +239,7 @@ impl Drop for Seen {
     fn drop(&mut self) {
         self.state.held.fetch_sub(self.held, Ordering::Relaxed);
         if self.id.is_some() {
-            self.state.record(|| Order::Close(self.number));
+            let _ = self.state.record(|| Order::Close(self.number)); // always taken
         }
     }
 }
