@@ -451,6 +451,63 @@ async fn a_recorded_exchange_keeps_no_secret() {
     assert_eq!(recording.exchanges.len(), 2);
 }
 
+/// The proxy's own key is as secret as a client's, in what is written while an exchange passes too, wherever it is cut.
+#[tokio::test]
+async fn the_proxys_own_key_is_kept_nowhere_and_its_harmless_headers_are() {
+    let script = vec![
+        Play::Bytes(sse_head()),
+        Play::Bytes(chunked(&[b"data: wrong s3cr3t-01"])),
+        Play::Cue,
+        Play::Bytes(chunked(&[b"23456789\n\ndata: s3cr3t\\u002d0123456789\n\n"])),
+        Play::Cue,
+    ];
+    let stage = stage(script).await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut credentials = Credentials::default();
+    credentials.add_key(SECRET).unwrap();
+    credentials.add("x-team: ours").unwrap();
+    let settings = Settings {
+        upstream: stage.url.parse().unwrap(),
+        shadow: Shadow::Off,
+        failed: folder.path().join("failed"),
+        record: Some(folder.path().join("recorded")),
+        head_timeout: WAIT,
+        credentials,
+        fail_on: FailOn::Error,
+    };
+    let proxy = start(settings, folder, Lines::default(), Arc::default(), Arc::default()).await;
+    let mut client = proxy.connect().await;
+    client.write_all(&post("/v1/chat/completions", "", b"{\"stream\":true}")).await.unwrap();
+    read_until(&mut client, b"s3cr3t-01").await;
+    stage.cue.send(()).unwrap();
+    read_until(&mut client, b"s3cr3t\\u002d0123456789\n\n").await;
+    let recorded = proxy.folder.path().join("recorded");
+    let own = std::fs::read_dir(&recorded).unwrap().next().unwrap().unwrap().path();
+    let written = soon(async {
+        loop {
+            let body = std::fs::read_to_string(own.join("stream.sse")).unwrap_or_default();
+            if body.ends_with("\n\ndata: **********************\n\n") {
+                break body;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    assert_eq!(written, "data: wrong *****************\n\ndata: **********************\n\n");
+    stage.cue.send(()).unwrap();
+    proxy.idle().await;
+    let Proxy { server, lines, folder, .. } = proxy;
+    server.stop().await;
+    each_file(folder.path(), &mut |path, bytes| {
+        assert!(find(bytes, b"0123456789").is_none(), "{}", path.display());
+    });
+    assert!(!lines.text().contains("0123456789"), "{}", lines.text());
+    let kept = store::read(&own).unwrap().request.headers;
+    for (name, value) in [("x-team", "ours"), ("authorization", "[redacted]")] {
+        assert!(kept.contains(&(name.to_owned(), value.to_owned())), "{kept:?}");
+    }
+}
+
 fn each_file(folder: &Path, check: &mut dyn FnMut(&Path, &[u8])) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -16,6 +16,7 @@ use crate::{
     store::{self, Recording, StoreError, folder_name, redact},
 };
 use std::{
+    collections::BTreeSet,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -34,6 +35,8 @@ pub struct Options {
     pub recorded: PathBuf,
     /// The server to ask; each recording's own where absent.
     pub upstream: Option<Root>,
+    /// Names of the headers that the sender adds, in lower case.
+    pub given: Vec<String>,
     /// What makes an answer a failing one.
     pub fail_on: FailOn,
 }
@@ -81,6 +84,7 @@ pub async fn replay(options: &Options, wiring: &Wiring, out: &mut (dyn Write + S
             Ok(recording) => {
                 let outcome = one(options, wiring, &mut engine, &recording).await;
                 print(&recording.id, &outcome, out)?;
+                print_missing(&missing(options, &recording), out)?;
                 outcome.status()
             }
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -180,8 +184,35 @@ fn sendable(request: &Request) -> Result<Request, String> {
     if request.path.contains(redact::REDACTED) {
         return Err("its path held a key, which is not kept".to_owned());
     }
-    let headers = request.headers.iter().filter(|(name, _)| !redact::is_secret(name)).cloned().collect();
+    let headers = request
+        .headers
+        .iter()
+        .filter(|(name, value)| value != redact::REDACTED && !redact::is_secret(name))
+        .cloned()
+        .collect();
     Ok(Request { headers, ..request.clone() })
+}
+
+/// Names of headers that went along when it was recorded and do not now. The bundled engine wants no keys.
+fn missing(options: &Options, recording: &Recording) -> BTreeSet<String> {
+    if options.upstream.is_none() && recording.upstream.as_deref() == Some(BUNDLED) {
+        return BTreeSet::new();
+    }
+    let headers = recording.exchanges.iter().flat_map(|exchange| &exchange.request.headers);
+    let redacted =
+        headers.filter(|(_, value)| value == redact::REDACTED).map(|(name, _)| name.to_lowercase());
+    redacted.filter(|name| !options.given.contains(name)).collect()
+}
+
+fn print_missing(missing: &BTreeSet<String>, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = missing.iter().map(|name| plain::line(name, MAX_REASON)).collect::<Vec<_>>().join(", ");
+    writeln!(
+        out,
+        "               sent without {names}: secrets are not kept; --api-key-env or --header gives them"
+    )
 }
 
 /// Why an answer says nothing of the fault, if it does not.

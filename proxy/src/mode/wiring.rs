@@ -61,6 +61,7 @@ pub async fn replay(settings: ReplaySettings) -> Exit {
         report: settings.report,
         recorded: PathBuf::from("cases/recorded"),
         upstream: settings.access.root.clone(),
+        given: settings.access.credentials.headers().keys().map(ToString::to_string).collect(),
         fail_on: FailOn::Error,
     };
     // What a plant did is repeated by the plant.

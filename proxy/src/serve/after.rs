@@ -121,9 +121,13 @@ fn together(exchange: Exchange, twins: Twins) -> (Vec<Exchange>, Option<OwnedSem
     (exchanges, permit)
 }
 
-fn recording(seen: &Seen, request: Request, exchanges: Vec<Exchange>) -> Recording {
+fn recording(seen: &Seen, request: Request, mut exchanges: Vec<Exchange>) -> Recording {
+    let noted = seen.noted(request.clone());
+    for own in exchanges.iter_mut().filter(|exchange| exchange.request == request) {
+        own.request = noted.clone();
+    }
     let upstream = Some(seen.state.settings.upstream.to_string());
-    Recording { id: String::new(), upstream, request, exchanges, case: None }
+    Recording { id: String::new(), upstream, request: noted, exchanges, case: None }
 }
 
 // === keeping ===

@@ -60,9 +60,8 @@ async fn forward(
     if dialect.is_some() {
         sent.remove(ACCEPT_ENCODING); // what is compressed cannot be judged
     }
-    // What is ours to add is not the client's to keep.
-    let (kept, credentials) = headers::kept_and_secret(&sent);
     state.settings.credentials.fill(&mut sent);
+    let (kept, credentials) = headers::kept_and_secret(&sent);
     let method = parts.method.to_string();
     let url = state.settings.upstream.at(&path);
     let mut witness = Witness::begin(state, Arrival { method, path, dialect, headers: kept, credentials });

@@ -3,7 +3,10 @@
 
 use super::{MAX_RECORDED_RESPONSE, MAX_RECORDED_TOGETHER, after, state::State, tap};
 use crate::{
-    exchange::{Arrivals, End, Exchange, Head, Secrets, Took},
+    exchange::{
+        Arrivals, End, Exchange, Head, Secrets, Took,
+        secrets::{REDACTED, Veil},
+    },
     plan::{ROUNDS_HEADER, Rounds},
     request::{Dialect, Mode, Request},
     store::{
@@ -41,6 +44,8 @@ pub(super) struct Seen {
     took: Took,
     arrivals: Arrivals,
     secrets: Secrets,
+    /// Hides them in what is written while it passes.
+    veil: Veil,
     /// Whether what is written while it passes is all that came.
     written: Told,
     /// Taken from what all recordings may hold together.
@@ -61,7 +66,7 @@ pub(super) struct Arrival {
 impl Witness {
     pub fn begin(state: &Arc<State>, arrival: Arrival) -> Self {
         let pairs = arrival.credentials.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        let secrets = Secrets::of(pairs);
+        let secrets = Secrets::of(pairs.chain(parameters(&arrival.path)));
         let seen = Seen {
             method: arrival.method,
             path: arrival.path,
@@ -77,6 +82,7 @@ impl Witness {
             begun: state.now(),
             took: Took::default(),
             arrivals: Arrivals::default(),
+            veil: Veil::new(secrets.clone()),
             secrets,
             written: Told::Taken,
             held: 0,
@@ -156,7 +162,7 @@ impl Seen {
     /// Begins to write down what comes.
     fn record(&mut self, request: Request, head: &Head) {
         let Some(id) = self.claim(&request) else { return };
-        let (number, mode) = (self.number, mode_of(&request));
+        let (number, mode, request) = (self.number, mode_of(&request), self.noted(request));
         let upstream = Some(self.state.settings.upstream.to_string());
         self.id = Some(id.clone());
         self.told(|| Order::Open { number, id, upstream, request, mode });
@@ -190,8 +196,7 @@ impl Seen {
         }
         self.arrivals.push(data, self.since());
         if self.id.is_some() {
-            let (number, mut piece) = (self.number, data.to_vec());
-            self.secrets.hide(&mut piece);
+            let (number, piece) = (self.number, self.veil.pass(data));
             self.told(|| Order::Slice(number, piece.into()));
         }
     }
@@ -218,6 +223,13 @@ impl Seen {
         Some(Request { dialect: self.dialect?, path: self.path.clone(), headers, body })
     }
 
+    /// A request as it is kept: with the names of what else went along.
+    pub fn noted(&self, mut request: Request) -> Request {
+        let names = self.credentials.iter().map(|(name, _)| name.clone());
+        request.headers.extend(names.map(|name| (name, REDACTED.to_owned())));
+        request
+    }
+
     /// What was seen as an exchange. Where recording stopped, it ends as too large.
     pub fn exchange(&mut self, request: &Request) -> Exchange {
         let mut arrivals = std::mem::take(&mut self.arrivals);
@@ -242,6 +254,12 @@ impl Drop for Seen {
             let _ = self.state.record(|| Order::Close(self.number)); // always taken
         }
     }
+}
+
+/// The parameters of a path's query.
+fn parameters(path: &str) -> impl Iterator<Item = (&str, &[u8])> {
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    query.split('&').filter_map(|pair| pair.split_once('=').map(|(name, value)| (name, value.as_bytes())))
 }
 
 /// What the ids of a request's exchanges begin with.
