@@ -56,6 +56,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Mode {
     /// Send recordings again and judge: fixed, still failing, cannot
+    ///
+    /// Headers go along as recorded; secrets are not kept. A --header stands in place of the recorded one of that name.
     Replay(ReplayArgs),
     /// Today's rules over recorded bytes, without network.
     Rejudge(RejudgeArgs),

@@ -267,6 +267,14 @@ async fn what_is_sent_without_its_secrets_says_so() {
 }
 
 #[tokio::test]
+async fn a_header_that_is_given_stands_for_the_recorded_one() {
+    let stage = Stage { given: &["x-a"], ..stage(Today::Says("good")) };
+    stage.keep("report/failed", &recording("glm/a", Some("http://h:1"), "wrong"));
+    stage.replay(&["glm/a"]).await;
+    assert!(stage.asks.lock().unwrap().iter().all(|(_, ask)| ask.request.headers.is_empty()));
+}
+
+#[tokio::test]
 async fn where_it_goes() {
     for (recorded, named, expect) in [
         (Some("http://h:1"), None, Some("http://h:1")),

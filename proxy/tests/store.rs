@@ -120,7 +120,11 @@ fn what_is_written_reads_back() {
 #[test]
 fn writing_again_replaces_what_was_there() {
     let (parent, folder) = written();
-    let shorter = Recording { exchanges: recording().exchanges[..1].to_vec(), case: None, ..recording() };
+    let shorter = Recording {
+        exchanges: recording().exchanges.into_iter().take(1).collect(),
+        case: None,
+        ..recording()
+    };
     assert_eq!(store::write(parent.path(), &shorter).unwrap(), folder);
     assert_eq!(store::read(&folder).unwrap(), shorter);
     assert_eq!(names(&folder), ["curl.sh", "exchanges.json", "request.json", "whole.json"]);

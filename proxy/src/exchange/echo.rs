@@ -41,11 +41,21 @@ enum Unit {
     Unfinished,
 }
 
+/// Some hex digits.
+enum Digits {
+    /// All of them.
+    Code(u32),
+    /// One of them is none.
+    None,
+    /// The bytes end within them.
+    Unfinished,
+}
+
 // === impl Needles ===
 
 impl Needles {
-    pub fn new(secrets: Vec<Vec<u8>>) -> Self {
-        let mut needles: Vec<_> = secrets.iter().map(|secret| whole(secret)).collect();
+    pub fn new<'a>(secrets: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut needles: Vec<_> = secrets.map(whole).collect();
         needles.sort();
         needles.dedup();
         let longest = needles.iter().map(Vec::len).max().unwrap_or_default();
@@ -144,9 +154,9 @@ fn unit(bytes: &[u8]) -> Unit {
     match bytes {
         [b'\\', ..] => escaped(bytes),
         [b'%', rest @ ..] => match digits(rest, 2) {
-            Some(Some(code)) => Unit::Byte(u8::try_from(code).unwrap_or(b'?'), 3),
-            Some(None) => Unit::Byte(b'%', 1),
-            None => Unit::Unfinished,
+            Digits::Code(code) => Unit::Byte(u8::try_from(code).unwrap_or(b'?'), 3),
+            Digits::None => Unit::Byte(b'%', 1),
+            Digits::Unfinished => Unit::Unfinished,
         },
         _ => Unit::Byte(bytes.first().copied().unwrap_or_default(), 1),
     }
@@ -159,22 +169,22 @@ fn escaped(bytes: &[u8]) -> Unit {
         [] => Unit::Unfinished,
         [byte @ (b'/' | b'"' | b'\''), ..] => Unit::Byte(*byte, run + 1),
         [b'u', hex @ ..] => match digits(hex, 4) {
-            Some(Some(code)) => Unit::Char(char::from_u32(code).unwrap_or('?'), run + 5),
-            Some(None) => Unit::Byte(b'\\', run),
-            None => Unit::Unfinished,
+            Digits::Code(code) => Unit::Char(char::from_u32(code).unwrap_or('?'), run + 5),
+            Digits::None => Unit::Byte(b'\\', run),
+            Digits::Unfinished => Unit::Unfinished,
         },
         _ => Unit::Byte(b'\\', run),
     }
 }
 
-/// The number that so many hex digits stand for; `Some(None)` where they are none, `None` where they are cut off.
-fn digits(bytes: &[u8], count: usize) -> Option<Option<u32>> {
+/// The number that so many hex digits stand for.
+fn digits(bytes: &[u8], count: usize) -> Digits {
     let known = bytes.get(..count.min(bytes.len())).unwrap_or_default();
     if !known.iter().all(u8::is_ascii_hexdigit) {
-        return Some(None);
+        return Digits::None;
     }
-    let text = std::str::from_utf8(known).ok().filter(|known| known.len() == count)?;
-    Some(u32::from_str_radix(text, 16).ok())
+    let text = std::str::from_utf8(known).ok().filter(|known| known.len() == count);
+    text.and_then(|text| u32::from_str_radix(text, 16).ok()).map_or(Digits::Unfinished, Digits::Code)
 }
 
 // === impl Undone ===
@@ -192,7 +202,7 @@ mod tests {
     use super::*;
 
     fn hidden(secrets: &[&str], text: &str) -> String {
-        let needles = Needles::new(secrets.iter().map(|secret| secret.as_bytes().to_vec()).collect());
+        let needles = Needles::new(secrets.iter().map(|secret| secret.as_bytes()));
         let mut bytes = text.as_bytes().to_vec();
         for range in needles.find(text.as_bytes()) {
             bytes[range].fill(b'*');
@@ -233,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_may_begin_a_secret_is_held_back() {
-        let needles = Needles::new(vec![b"key-12".to_vec()]);
+        let needles = Needles::new([&b"key-12"[..]].into_iter());
         for (text, held) in [
             ("", 0),
             ("data: 1\n\n", 0),

@@ -49,7 +49,7 @@ pub fn is_secret(name: &str) -> bool {
 pub fn is_secret_header(name: &str, value: &[u8]) -> bool {
     let begins =
         |start: &&str| value.get(..start.len()).is_some_and(|v| v.eq_ignore_ascii_case(start.as_bytes()));
-    is_secret(name) || SECRET_STARTS.iter().any(|start| begins(&start))
+    is_secret(name) || SECRET_STARTS.iter().any(begins)
 }
 
 /// Values that must not be kept. They have no way to be printed.
@@ -70,7 +70,7 @@ impl Secrets {
     pub fn of<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
         let secret = headers.filter(|(name, value)| is_secret_header(name, value));
         let values = secret.flat_map(|(_, value)| forms(value)).filter(|value| value.len() >= SHORTEST);
-        Self(Needles::new(values.map(<[u8]>::to_vec).collect()))
+        Self(Needles::new(values))
     }
 
     /// Puts stars in their place.

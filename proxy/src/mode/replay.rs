@@ -140,7 +140,7 @@ async fn one(options: &Options, wiring: &Wiring, engine: &mut Engine, recording:
         Ok(sender) => sender,
         Err(why) => return Outcome::Cannot(why),
     };
-    match again(recording, &sender).await {
+    match again(recording, &options.given, &sender).await {
         Ok(answers) => outcome(options, wiring, recording, &answers),
         Err(why) => Outcome::Cannot(format!("{upstream}: {why}")),
     }
@@ -165,10 +165,10 @@ async fn target(
 }
 
 /// Sends every recorded request again, in the order recorded, until one shows that it is of no use.
-async fn again(recording: &Recording, sender: &Sender) -> Result<Vec<Exchange>, String> {
+async fn again(recording: &Recording, given: &[String], sender: &Sender) -> Result<Vec<Exchange>, String> {
     let mut answers = Vec::with_capacity(recording.exchanges.len());
     for recorded in &recording.exchanges {
-        let request = sendable(&recorded.request)?;
+        let request = sendable(&recorded.request, given)?;
         let ask = Ask { request, mode: recorded.mode, rounds: recorded.rounds, credentials: Vec::new() };
         let answer = sender(ask).await;
         if let Some(why) = useless(recorded, &answer) {
@@ -179,17 +179,15 @@ async fn again(recording: &Recording, sender: &Sender) -> Result<Vec<Exchange>, 
     Ok(answers)
 }
 
-/// The request without what was redacted; the key is the sender's to add.
-fn sendable(request: &Request) -> Result<Request, String> {
+/// The request without what was redacted, and without what the sender is told to send in its place.
+fn sendable(request: &Request, given: &[String]) -> Result<Request, String> {
     if request.path.contains(redact::REDACTED) {
         return Err("its path held a key, which is not kept".to_owned());
     }
-    let headers = request
-        .headers
-        .iter()
-        .filter(|(name, value)| value != redact::REDACTED && !redact::is_secret(name))
-        .cloned()
-        .collect();
+    let is_kept = |(name, value): &&(String, String)| {
+        value != redact::REDACTED && !redact::is_secret(name) && !given.contains(&name.to_lowercase())
+    };
+    let headers = request.headers.iter().filter(is_kept).cloned().collect();
     Ok(Request { headers, ..request.clone() })
 }
 

@@ -44,7 +44,7 @@ async fn conclude(mut seen: Seen) {
     let said = Said { end: Some(exchange.end.clone()), ..said };
     count(&seen, &exchange.end);
     match unjudged(&exchange) {
-        Some(why) => pass_by(&mut seen, request, exchange, said, why),
+        Some(why) => pass_by(&mut seen, &request, exchange, &said, why),
         None => judge(&mut seen, request, exchange, said).await,
     }
 }
@@ -80,10 +80,10 @@ fn unjudged(exchange: &Exchange) -> Option<Remark> {
     }
 }
 
-fn pass_by(seen: &mut Seen, request: Request, exchange: Exchange, said: Said, remark: Remark) {
+fn pass_by(seen: &mut Seen, request: &Request, exchange: Exchange, said: &Said, remark: Remark) {
     let recording = recording(seen, request, vec![exchange]);
     keep_recorded(seen, recording);
-    seen.state.say(line(&seen.method, &seen.path, &said, Some(remark)));
+    seen.state.say(line(&seen.method, &seen.path, said, Some(remark)));
 }
 
 async fn judge(seen: &mut Seen, request: Request, exchange: Exchange, said: Said) {
@@ -91,7 +91,7 @@ async fn judge(seen: &mut Seen, request: Request, exchange: Exchange, said: Said
     let was_dropped = matches!(twins, Twins::Dropped);
     let (exchanges, twins_permit) = together(exchange, twins);
     let count = exchanges.len() - 1;
-    let recording = recording(seen, request, exchanges);
+    let recording = recording(seen, &request, exchanges);
     let judge = seen.state.desk.judge.clone();
     let permit = seen.state.judging.acquire().await;
     let judged = tokio::task::spawn_blocking(move || {
@@ -121,9 +121,9 @@ fn together(exchange: Exchange, twins: Twins) -> (Vec<Exchange>, Option<OwnedSem
     (exchanges, permit)
 }
 
-fn recording(seen: &Seen, request: Request, mut exchanges: Vec<Exchange>) -> Recording {
+fn recording(seen: &Seen, request: &Request, mut exchanges: Vec<Exchange>) -> Recording {
     let noted = seen.noted(request.clone());
-    for own in exchanges.iter_mut().filter(|exchange| exchange.request == request) {
+    for own in exchanges.iter_mut().filter(|exchange| exchange.request == *request) {
         own.request = noted.clone();
     }
     let upstream = Some(seen.state.settings.upstream.to_string());

@@ -56,7 +56,8 @@ pub fn is_there(folder: &Path) -> bool {
 /// Whether a writer that was stopped left this behind.
 pub fn is_leftover(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_ours = name.starts_with('.') && (name.ends_with(".new") || name.ends_with(".old"));
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_ours = name.starts_with('.') && ["new", "old"].contains(&last);
     is_ours && path.join(REQUEST).is_file()
 }
 
