@@ -56,6 +56,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Mode {
     /// Send recordings again and judge: fixed, still failing, cannot
+    ///
+    /// Headers go along as recorded; secrets are not kept. A --header stands in place of the recorded one of that name.
     Replay(ReplayArgs),
     /// Today's rules over recorded bytes, without network.
     Rejudge(RejudgeArgs),
@@ -151,7 +153,7 @@ pub struct CheckArgs {
     /// passes then is unstable.
     #[arg(long, value_name = "N", requires = "check")]
     pub retries: Option<u32>,
-    /// Cases under way at once; where absent two a core for our engine, and 1 for any other server.
+    /// Cases under way at once; where absent two a core for our engine, and 1 for any other server; at most 256.
     #[arg(long, value_name = "N", requires = "check")]
     pub jobs: Option<usize>,
     /// One share of the cases, chosen by a hash of the id: 1/3, 2/3, 3/3.
@@ -226,7 +228,7 @@ pub struct PlantsArgs {
     /// Schedules of rounds, with commas between them, instead of whole, 1 and 3; the matrix is left alone then.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub rounds: Vec<Rounds>,
-    /// Entries under way at once.
+    /// Entries under way at once, at most 256.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
 }

@@ -8,9 +8,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Where it cannot be printed, the exit status still tells.
-            _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Clean }.into();
+            return explained(&error).into();
         }
     };
     match settings::settle(cli, settings::environment) {
@@ -21,6 +19,16 @@ fn main() -> ExitCode {
         }
     }
     .into()
+}
+
+/// Prints what is wrong with the command line, or the help that it asks for.
+fn explained(error: &clap::Error) -> Exit {
+    let printed = error.print().and_then(|()| std::io::Write::flush(&mut mode::output()));
+    match printed {
+        _ if error.use_stderr() => Exit::Usage,
+        Err(failure) if failure.kind() != std::io::ErrorKind::BrokenPipe => mode::not_printed(&failure),
+        _ => Exit::Clean,
+    }
 }
 
 fn start(task: settings::Task) -> Exit {

@@ -22,6 +22,9 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 /// How often a busy server is asked again where the user does not say.
 const BUSY_RETRIES: u32 = 3;
 
+/// Entries under way at once: each may hold a dozen replies of 32 MiB, and a connection.
+pub const MAX_JOBS: usize = 256;
+
 /// What to do, with all that it takes.
 #[derive(Debug)]
 pub enum Task {
@@ -172,6 +175,9 @@ pub enum BadSettings {
     /// A count that has to be at least 1.
     #[error("--{0} 0: write a number from 1")]
     Zero(&'static str),
+    /// More than [`MAX_JOBS`].
+    #[error("--jobs {0}: write a number from 1, at most {MAX_JOBS}")]
+    Jobs(usize),
 }
 
 /// Checks the command line; `environment` gives the value of a variable.
@@ -183,7 +189,7 @@ pub fn settle(cli: Cli, environment: impl Fn(&str) -> Option<String>) -> Result<
             report: args.report,
         })),
         Some(Mode::Rejudge(args)) => Ok(Task::Rejudge(args)),
-        Some(Mode::Plants(args)) => Ok(Task::Plants(args)),
+        Some(Mode::Plants(args)) => check_jobs(args.jobs).map(|()| Task::Plants(args)),
         Some(Mode::Rules { id }) => Ok(Task::Rules(id)),
         Some(Mode::Engine(args)) => Ok(Task::Engine(args)),
         None => {
@@ -259,14 +265,20 @@ fn limits(seconds: f64) -> Result<Limits, BadSettings> {
     }
 }
 
+fn check_jobs(jobs: Option<usize>) -> Result<(), BadSettings> {
+    match jobs {
+        Some(0) => Err(BadSettings::Zero("jobs")),
+        Some(jobs) if jobs > MAX_JOBS => Err(BadSettings::Jobs(jobs)),
+        _ => Ok(()),
+    }
+}
+
 fn check(args: CheckArgs, access: Access, report: PathBuf) -> Result<CheckSettings, BadSettings> {
     let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
     if args.repeat == 0 {
         return Err(BadSettings::Zero("repeat"));
     }
-    if args.jobs == Some(0) {
-        return Err(BadSettings::Zero("jobs"));
-    }
+    check_jobs(args.jobs)?;
     Ok(CheckSettings {
         access,
         model: args.model,
@@ -345,6 +357,9 @@ mod tests {
             ("tfproxy --check --timeout NaN", BadSettings::Timeout("NaN".to_owned())),
             ("tfproxy --check --repeat 0", BadSettings::Zero("repeat")),
             ("tfproxy --check --jobs 0", BadSettings::Zero("jobs")),
+            ("tfproxy --check --jobs 257", BadSettings::Jobs(MAX_JOBS + 1)),
+            ("tfproxy plants --jobs 1000000", BadSettings::Jobs(1_000_000)),
+            ("tfproxy plants --jobs 0", BadSettings::Zero("jobs")),
             ("tfproxy --check --upstream http://me:secret@x", BadSettings::Root(BadRoot::UserInfo)),
             (
                 "tfproxy --upstream http://10.0.0.1 --api-key-env KEY",

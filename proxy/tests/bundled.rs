@@ -218,12 +218,14 @@ fn the_bytes_of_a_failure_are_kept_until_it_is_gone() {
 fn a_replay_tells_what_still_fails_and_what_is_fixed() {
     let (folder, planted) = planted();
     let clean = Running::engine(&folder, &[]);
-    let again = folder.run(&["replay", "hermes/one-call", "--header", CALL_DROPPED]);
+    let again = folder.run(&["replay", "hermes/one-call"]);
     again.expect(1, &["still failing  hermes/one-call", "parity/tool-count  tool_calls"]);
     let mut recorded = found(&report(&folder), "hermes/one-call");
     recorded.retain(|(severity, _)| severity != "info");
     assert_eq!(printed(&again), recorded);
-    let fixed = folder.run(&["replay", "hermes/one-call", "--upstream", &clean.url]);
+    let refused = folder.run(&["replay", "hermes/one-call", "--upstream", &clean.url]);
+    refused.expect(3, &["cannot         hermes/one-call", "status 400"]);
+    let fixed = folder.run(&["replay", "hermes/one-call", "--header", "x-tfproxy-plant: comments"]);
     fixed.expect(0, &["fixed          hermes/one-call  none of 7 findings remains"]);
     drop(planted);
     folder.run(&["replay", "hermes/one-call"]).expect(3, &["cannot         hermes/one-call", "unreachable"]);
@@ -280,10 +282,8 @@ fn the_script_beside_the_bytes_asks_the_same() {
         return;
     }
     let (folder, _planted) = planted();
-    let clean = Running::engine(&folder, &[]);
     let script = folder.at("reports/latest/failed/hermes-one-call/curl.sh");
-    let output =
-        Command::new("sh").arg(script).env("UPSTREAM", &clean.url).env_remove("http_proxy").output().unwrap();
+    let output = Command::new("sh").arg(script).env_remove("http_proxy").output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{out}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(out.matches("HTTP/1.1 200 OK\r\n").count(), 2, "{out}");
@@ -296,6 +296,8 @@ fn the_script_beside_the_bytes_asks_the_same() {
         assert!(whole.contains(part), "{part} in {whole}");
     }
     assert!(stream.contains("\r\n\r\ndata: {") && stream.trim_end().ends_with("data: [DONE]"), "{stream}");
+    // The plant goes along: it takes the call out of the stream.
+    assert!(stream.contains("\"finish_reason\":\"stop\"") && !stream.contains("tool_calls"), "{stream}");
 }
 
 // === an argument that flows ===

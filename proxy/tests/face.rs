@@ -6,6 +6,7 @@ mod support;
 
 use serde_json::Value;
 use std::{
+    fs,
     io::{BufRead, BufReader, Read},
     process::{Child, Command},
     sync::atomic::{AtomicUsize, Ordering},
@@ -130,6 +131,74 @@ fn a_fault_says_what_when_and_how_to_see_it_again() {
     assert_eq!(quiet.err, "");
 }
 
+/// A fault that only shows with a header is sent again with it, by us and by curl.
+#[test]
+fn what_a_header_did_is_repeated_with_the_header() {
+    let folder = Folder::new();
+    let engine = Engine::start(&folder);
+    let one = ["--run", "qwen3-xml/**", "--header", "x-api-key: s3cret-1"];
+    engine.planted(&folder, "index-zero", &one).expect(1, &["tool-index-reused"]);
+    let kept = fs::read_dir(folder.at("reports/latest/failed")).unwrap().next().unwrap().unwrap().path();
+    let script = fs::read_to_string(kept.join("curl.sh")).unwrap();
+    assert!(
+        script.contains("--header 'x-tfproxy-plant: index-zero'") && !script.contains("s3cret"),
+        "{script}"
+    );
+    let request = fs::read_to_string(kept.join("request.json")).unwrap();
+    assert!(request.contains("x-api-key") && !request.contains("s3cret"), "{request}");
+    let ran = folder.run(&["replay", kept.to_str().unwrap()]);
+    ran.expect(1, &["still failing", "tool-index-reused", "sent without x-api-key: secrets are not kept"]);
+    let ran = folder.run(&["replay", kept.to_str().unwrap(), "--header", "x-api-key: other"]);
+    ran.expect(1, &["still failing", "tool-index-reused"]);
+    assert!(!ran.out.contains("sent without"), "{ran:#?}");
+}
+
+/// A server that repeats the key wherever it can.
+#[test]
+fn a_key_that_a_server_repeats_reaches_no_file_and_no_output() {
+    const KEY: &str = "s3cret+key/0123456789";
+    let folder = Folder::new();
+    folder.write("c.json", CASE);
+    let echo = |key: &str| STREAM.replace("\"Hi\"", &format!("\"key {key}\""));
+    let escaped = KEY.replace('/', "\\/").replace('+', "\\u002b");
+    let body = echo(&format!("{KEY} {escaped}"));
+    let stage = stage(move |request| {
+        if !request.starts_with("POST") {
+            return response("404 Not Found", "text/plain", format!("no {KEY}").as_bytes());
+        }
+        assert!(request.contains(&format!("authorization: Bearer {KEY}")), "{request}");
+        if !request.contains("\"stream\":true") {
+            let body = format!(
+                r#"{{"error":{{"message":"bad key {KEY}","type":"{KEY}","param":null,"code":null}}}}"#
+            );
+            return response(&format!("401 Bad\r\nx-key: {KEY}"), "application/json", body.as_bytes());
+        }
+        let (one, two) = body.split_at(body.find("ey s3cr").unwrap() + 6);
+        vec![
+            Play::Say(
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec(),
+            ),
+            Play::Say(one.as_bytes().to_vec()),
+            Play::Wait(Duration::from_millis(50)),
+            Play::Say(two.as_bytes().to_vec()),
+        ]
+    });
+    let check =
+        ["--check", "--upstream", &stage.url, "--cases", "c.json", "--api-key-env", "THE_KEY", "--show", "1"];
+    let ran = support::Ran::of(&folder.command(&check).env("THE_KEY", KEY).output().unwrap());
+    assert!(ran.status == 1 || ran.status == 3, "{ran:#?}");
+    assert!(folder.at("reports/latest/failed/own-one/stream.sse").is_file(), "{ran:#?}");
+    let mut texts = vec![ran.out, ran.err, folder.read("reports/latest/parity.json")];
+    for file in fs::read_dir(folder.at("reports/latest/failed/own-one")).unwrap() {
+        texts.push(String::from_utf8(fs::read(file.unwrap().path()).unwrap()).unwrap());
+    }
+    assert!(texts.len() > 6, "request, index, script, bodies");
+    assert!(texts.iter().any(|text| text.contains("\"key *****")), "{texts:#?}");
+    for text in texts {
+        assert!(!text.contains("0123456789") && !text.contains("s3cret"), "{text}");
+    }
+}
+
 #[test]
 fn an_unexpected_answer_is_told_in_words() {
     let folder = Folder::new();
@@ -231,6 +300,7 @@ fn every_wrong_option_is_named_with_its_value() {
         ("--check --timeout 0", "--timeout 0: write"),
         ("--check --header foo", "--header \"foo\": write NAME:VALUE"),
         ("--check --jobs 0", "--jobs 0: write a number from 1"),
+        ("--check --jobs 100000", "--jobs 100000: write a number from 1, at most 256"),
         ("--check --profile klingon", "--profile \"klingon\": write one of"),
         ("--check --known-failing none", "--known-failing none: No such file"),
         ("--check --api-key-env NO_SUCH", "--api-key-env NO_SUCH: the environment variable is not set"),
@@ -284,6 +354,55 @@ fn rules_are_a_table_and_one_is_explained() {
         ],
     );
     folder.run(&["rules", "parity/content"]).expect(0, &["  examples  none"]);
+}
+
+/// Runs the binary with its output on a device that is always full.
+fn into_a_full_disk(folder: &Folder, arguments: &[&str]) -> support::Ran {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    support::Ran::of(&folder.command(arguments).stdout(full).output().unwrap())
+}
+
+#[test]
+fn what_cannot_be_printed_is_told_and_no_success() {
+    let folder = Folder::new();
+    let list = ["--check", "--list", "--quiet"];
+    let json = ["--check", "--list", "--quiet", "--message-format", "json"];
+    let check = ["--check", "--run", "glm/end-empty-value", "--rounds", "whole"];
+    let one = ["rules", "parity/content"];
+    let serve = ["--listen", "127.0.0.1:0"];
+    let engine = ["engine", "--listen", "127.0.0.1:0"];
+    for arguments in [
+        &["rules"][..],
+        &one,
+        &list,
+        &json,
+        &check,
+        &["--help"],
+        &["--version"],
+        &["replay", "nope"],
+        &["rejudge", "nope"],
+        &serve,
+        &engine,
+    ] {
+        into_a_full_disk(&folder, arguments).expect(3, &["No space left on device"]);
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure() {
+    let folder = Folder::new();
+    for (arguments, status) in [
+        (&["rules"][..], 0),
+        (&["--check", "--list", "--quiet"], 0),
+        (&["--help"], 0),
+        (&["--check", "--run", "glm/end-empty-value", "--rounds", "whole"], 0),
+        (&["replay", "nope"], 2),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ran = support::Ran::of(&folder.command(arguments).stdout(writer).output().unwrap());
+        assert_eq!((ran.status, ran.err.as_str()), (status, ""), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -36,11 +36,12 @@ struct Stage {
     folder: TempDir,
     today: Today,
     upstream: Option<&'static str>,
+    given: &'static [&'static str],
     asks: Arc<Mutex<Vec<(String, Ask)>>>,
 }
 
 fn stage(today: Today) -> Stage {
-    Stage { folder: tempfile::tempdir().unwrap(), today, upstream: None, asks: Arc::default() }
+    Stage { folder: tempfile::tempdir().unwrap(), today, upstream: None, given: &[], asks: Arc::default() }
 }
 
 fn request(stream: bool) -> Request {
@@ -165,6 +166,7 @@ impl Stage {
             report: self.folder.path().join("report"),
             recorded: self.folder.path().join("recorded"),
             upstream: self.upstream.map(|url| url.parse().unwrap()),
+            given: self.given.iter().map(|name| (*name).to_owned()).collect(),
             fail_on: FailOn::Error,
         };
         let mut out = Vec::new();
@@ -246,6 +248,30 @@ async fn what_was_sent_is_sent_again() {
         assert_eq!(ask.request.headers, [("x-a".to_owned(), "b".to_owned())], "nothing redacted is sent");
         assert_eq!(url, "http://h:1");
     }
+}
+
+#[tokio::test]
+async fn what_is_sent_without_its_secrets_says_so() {
+    let said = "sent without authorization: secrets are not kept";
+    for (upstream, given, is_told) in [
+        ("http://h:1", &[][..], true),
+        ("http://h:1", &["x-other"], true),
+        ("http://h:1", &["authorization"], false),
+        ("bundled", &[], false),
+    ] {
+        let stage = Stage { given, ..stage(Today::Says("good")) };
+        stage.keep("report/failed", &recording("glm/a", Some(upstream), "wrong"));
+        let (status, text) = stage.replay(&["glm/a"]).await;
+        assert_eq!((status, text.contains(said)), (0, is_told), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_header_that_is_given_stands_for_the_recorded_one() {
+    let stage = Stage { given: &["x-a"], ..stage(Today::Says("good")) };
+    stage.keep("report/failed", &recording("glm/a", Some("http://h:1"), "wrong"));
+    stage.replay(&["glm/a"]).await;
+    assert!(stage.asks.lock().unwrap().iter().all(|(_, ask)| ask.request.headers.is_empty()));
 }
 
 #[tokio::test]

@@ -17,7 +17,10 @@ use serde_json::{Value, json};
 use stage::*;
 use std::{
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
     time::Duration,
 };
 use tfproxy::{
@@ -213,6 +216,33 @@ async fn a_client_that_leaves_takes_the_upstream_request_along() {
     assert_eq!(proxy.server.status()["cancelled"], 1);
 }
 
+/// Clients stop at the sentinel; many close without waiting for the last chunk.
+#[tokio::test]
+async fn a_client_that_leaves_after_the_last_event_has_seen_all_of_it() {
+    for (events, is_all) in [
+        (&[&b"data: {}\n\n"[..], b"data: [DONE]\n\n"][..], true),
+        (&[b"data: {}\n\ndata: [DO", b"NE]\n\n"], true),
+        (&[b"data: {}\n\n"], false),
+    ] {
+        let script = vec![Play::Bytes(sse_head()), Play::Bytes(chunked(events)), Play::AwaitClose];
+        let mut stage = stage(script).await;
+        let proxy = proxy(&stage.url, Shadow::Twin, Record::Everything).await;
+        let mut client = proxy.connect().await;
+        client.write_all(&chat(true)).await.unwrap();
+        read_until(&mut client, events.last().unwrap()).await;
+        drop(client);
+        soon(stage.closed.recv()).await.unwrap();
+        proxy.idle().await;
+        let text = proxy.lines.text();
+        assert_eq!(text.contains("cut by the client"), !is_all, "{text}");
+        let judged = proxy.judged.lock().unwrap();
+        assert_eq!((judged.len(), proxy.asks.lock().unwrap().len()), (is_all.into(), is_all.into()));
+        assert!(judged.iter().all(|e| e[1].end == End::Complete && e[1].body() == events.concat()));
+        let status = proxy.server.status();
+        assert_eq!((&status["cancelled"], &status["not_recorded"]), (&u64::from(!is_all).into(), &0.into()));
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_leaves_before_the_head_takes_the_upstream_request_along() {
     let mut stage = stage(vec![Play::AwaitClose]).await;
@@ -244,6 +274,33 @@ async fn an_upstream_that_dies_is_no_clean_end_for_the_client() {
         let judged = proxy.judged.lock().unwrap();
         assert_eq!(matches!(judged[0][0].end, End::Cut(_)), is_cut, "{:?}", judged[0][0].end);
         assert_eq!(matches!(judged[0][0].end, End::Malformed(_)), !is_cut, "{:?}", judged[0][0].end);
+    }
+}
+
+/// The head and what came of the body reach the client before the break does, however fast it follows.
+#[tokio::test]
+async fn a_body_that_breaks_at_once_costs_nothing_of_what_came_before() {
+    let head = b"HTTP/1.1 206 Odd\r\nx-a: b\r\ntransfer-encoding: chunked\r\n\r\n";
+    let fixed = b"HTTP/1.1 206 Odd\r\nx-a: b\r\ncontent-length: 3000000\r\n\r\n";
+    let (event, big) = (b"data: 1\n\n".to_vec(), vec![b'x'; 2_000_000]);
+    for (head, sent, body) in [
+        (&head[..], b"zz\r\n".to_vec(), &b""[..]),
+        (head, b"".to_vec(), b""),
+        (head, [chunked(&[&event]), b"zz\r\n".to_vec()].concat(), &event),
+        (head, [chunked(&[&big]), b"zz\r\n".to_vec()].concat(), &big),
+        (fixed, b"".to_vec(), b""),
+        (fixed, big.clone(), &big),
+    ] {
+        let stage = stage(vec![Play::Bytes([head, &sent].concat())]).await;
+        let proxy = proxy(&stage.url, Shadow::Off, Record::Failing).await;
+        for _ in 0..20 {
+            let (head, got, complete) = parsed(&proxy.ask(&chat(true)).await);
+            assert!(head.starts_with("http/1.1 206") && head.contains("x-a: b"), "{head}");
+            assert!(got == body, "{} of {} bytes", got.len(), body.len());
+            assert!(!complete || head.contains("content-length: 3000000"), "{head}");
+        }
+        proxy.idle().await;
+        assert!(proxy.judged.lock().unwrap().iter().all(|e| !e[0].end.is_clean()));
     }
 }
 
@@ -281,6 +338,36 @@ async fn no_upstream_is_a_502_that_names_it_and_silence_a_504() {
         assert!(proxy.lines.text().contains(line), "{}", proxy.lines.text());
         assert!(proxy.asks.lock().unwrap().is_empty());
     }
+}
+
+/// A server that closes a connection when a second request comes on it: whether it had closed before, or read the request
+/// and broke, looks alike from outside.
+#[tokio::test]
+async fn no_request_meets_the_close_of_an_older_connection_and_none_is_sent_twice() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let heard = Arc::new(AtomicUsize::new(0));
+    let counter = heard.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let counter = counter.clone();
+            tokio::spawn(async move {
+                if !read_message(&mut stream).await.is_empty() {
+                    counter.fetch_add(1, SeqCst);
+                    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await.unwrap();
+                }
+                if !read_message(&mut stream).await.is_empty() {
+                    counter.fetch_add(1, SeqCst);
+                }
+            });
+        }
+    });
+    let proxy = proxy(&url, Shadow::Off, Record::Failing).await;
+    for _ in 0..20 {
+        let (head, body, _) = parsed(&proxy.ask(&chat(false)).await);
+        assert!(head.starts_with("http/1.1 200") && body == b"{}", "{head}");
+    }
+    assert_eq!(heard.load(SeqCst), 20);
 }
 
 // === what is made of it ===
@@ -362,6 +449,63 @@ async fn a_recorded_exchange_keeps_no_secret() {
     let recording = store::read(&recorded.path()).unwrap();
     assert!(recording.request.headers.contains(&("x-a".to_owned(), "b".to_owned())));
     assert_eq!(recording.exchanges.len(), 2);
+}
+
+/// The proxy's own key is as secret as a client's, in what is written while an exchange passes too, wherever it is cut.
+#[tokio::test]
+async fn the_proxys_own_key_is_kept_nowhere_and_its_harmless_headers_are() {
+    let script = vec![
+        Play::Bytes(sse_head()),
+        Play::Bytes(chunked(&[b"data: wrong s3cr3t-01"])),
+        Play::Cue,
+        Play::Bytes(chunked(&[b"23456789\n\ndata: s3cr3t\\u002d0123456789\n\n"])),
+        Play::Cue,
+    ];
+    let stage = stage(script).await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut credentials = Credentials::default();
+    credentials.add_key(SECRET).unwrap();
+    credentials.add("x-team: ours").unwrap();
+    let settings = Settings {
+        upstream: stage.url.parse().unwrap(),
+        shadow: Shadow::Off,
+        failed: folder.path().join("failed"),
+        record: Some(folder.path().join("recorded")),
+        head_timeout: WAIT,
+        credentials,
+        fail_on: FailOn::Error,
+    };
+    let proxy = start(settings, folder, Lines::default(), Arc::default(), Arc::default()).await;
+    let mut client = proxy.connect().await;
+    client.write_all(&post("/v1/chat/completions", "", b"{\"stream\":true}")).await.unwrap();
+    read_until(&mut client, b"s3cr3t-01").await;
+    stage.cue.send(()).unwrap();
+    read_until(&mut client, b"s3cr3t\\u002d0123456789\n\n").await;
+    let recorded = proxy.folder.path().join("recorded");
+    let own = std::fs::read_dir(&recorded).unwrap().next().unwrap().unwrap().path();
+    let written = soon(async {
+        loop {
+            let body = std::fs::read_to_string(own.join("stream.sse")).unwrap_or_default();
+            if body.ends_with("\n\ndata: **********************\n\n") {
+                break body;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    assert_eq!(written, "data: wrong *****************\n\ndata: **********************\n\n");
+    stage.cue.send(()).unwrap();
+    proxy.idle().await;
+    let Proxy { server, lines, folder, .. } = proxy;
+    server.stop().await;
+    each_file(folder.path(), &mut |path, bytes| {
+        assert!(find(bytes, b"0123456789").is_none(), "{}", path.display());
+    });
+    assert!(!lines.text().contains("0123456789"), "{}", lines.text());
+    let kept = store::read(&own).unwrap().request.headers;
+    for (name, value) in [("x-team", "ours"), ("authorization", "[redacted]")] {
+        assert!(kept.contains(&(name.to_owned(), value.to_owned())), "{kept:?}");
+    }
 }
 
 fn each_file(folder: &Path, check: &mut dyn FnMut(&Path, &[u8])) {

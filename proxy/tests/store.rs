@@ -15,7 +15,10 @@ use tfproxy::{
     exchange::{End, Exchange, Head, Slice, Took},
     plan::Rounds,
     request::{Dialect, Mode, Request},
-    store::{self, Live, Recording, StoreError},
+    store::{
+        self, Live, Recording, StoreError,
+        live::{MAX_WAITING, Order, Scribe, Told},
+    },
 };
 
 const SECRET: &str = "s3cr3t-0123456789";
@@ -117,10 +120,104 @@ fn what_is_written_reads_back() {
 #[test]
 fn writing_again_replaces_what_was_there() {
     let (parent, folder) = written();
-    let shorter = Recording { exchanges: recording().exchanges[..1].to_vec(), case: None, ..recording() };
+    let shorter = Recording {
+        exchanges: recording().exchanges.into_iter().take(1).collect(),
+        case: None,
+        ..recording()
+    };
     assert_eq!(store::write(parent.path(), &shorter).unwrap(), folder);
     assert_eq!(store::read(&folder).unwrap(), shorter);
     assert_eq!(names(&folder), ["curl.sh", "exchanges.json", "request.json", "whole.json"]);
+}
+
+fn shorter() -> Recording {
+    Recording { exchanges: recording().exchanges[..1].to_vec(), case: None, ..recording() }
+}
+
+/// Copies a folder as it stands.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for name in names(from) {
+        fs::copy(from.join(&name), to.join(&name)).unwrap();
+    }
+}
+
+/// Every state in which a writer that is killed can leave things: some files of the new one beside the old, the old one
+/// out of the way, the new one in place.
+#[test]
+fn a_writer_that_is_killed_leaves_the_old_or_the_new() {
+    let (parent, folder) = written();
+    let other = tempfile::tempdir().unwrap();
+    let complete = store::write(other.path(), &shorter()).unwrap();
+    let base = folder.file_name().unwrap().to_str().unwrap();
+    let (fresh, old) =
+        (parent.path().join(format!(".{base}.new")), parent.path().join(format!(".{base}.old")));
+    let reads = || store::read(&folder).unwrap();
+    fs::create_dir(&fresh).unwrap();
+    for name in names(&complete) {
+        let bytes = fs::read(complete.join(&name)).unwrap();
+        fs::write(fresh.join(&name), &bytes[..bytes.len() / 2]).unwrap();
+        assert_eq!(reads(), recording(), "{name} half");
+        fs::write(fresh.join(&name), &bytes).unwrap();
+        assert_eq!(reads(), recording(), "{name}");
+    }
+    fs::rename(&folder, &old).unwrap();
+    assert_eq!(reads(), shorter(), "between the two");
+    fs::rename(&fresh, &folder).unwrap();
+    assert_eq!(reads(), shorter(), "before the old one is removed");
+    // And the next writer minds none of it.
+    for state in [&[][..], &[&fresh], &[&old], &[&fresh, &old]] {
+        for leftover in state {
+            copy(&complete, leftover);
+        }
+        store::write(parent.path(), &recording()).unwrap();
+        assert_eq!((reads(), names(parent.path())), (recording(), vec![base.to_owned()]));
+        if state.len() == 2 {
+            copy(&complete, &fresh);
+            fs::rename(&folder, &old).unwrap();
+            store::write(parent.path(), &recording()).unwrap();
+            assert_eq!((reads(), names(parent.path())), (recording(), vec![base.to_owned()]));
+        }
+    }
+}
+
+#[test]
+fn a_recording_that_cannot_be_written_leaves_the_old_one() {
+    let (parent, folder) = written();
+    // A name that is taken by a folder cannot be a file.
+    let fresh = parent.path().join(format!(".{}.new", folder.file_name().unwrap().to_str().unwrap()));
+    fs::write(&fresh, "in the way").unwrap();
+    let error = store::write(parent.path(), &shorter()).unwrap_err().to_string();
+    assert!(error.contains(".new"), "{error}");
+    assert_eq!(store::read(&folder).unwrap(), recording());
+}
+
+/// Where the child of the next test writes: its working folder.
+#[test]
+#[ignore = "run by a_folder_that_is_written_again_and_again_survives_kill_9 in a process of its own"]
+fn child_that_writes_one_folder_until_it_is_killed() {
+    for _ in 0..100_000 {
+        store::write(Path::new("."), &recording()).unwrap();
+        store::write(Path::new("."), &shorter()).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_that_is_written_again_and_again_survives_kill_9() {
+    for pause in 0..20 {
+        let (parent, folder) = written();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "child_that_writes_one_folder_until_it_is_killed"])
+            .current_dir(parent.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(20 + pause));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let read = store::read(&folder).unwrap();
+        assert!(read == recording() || read == shorter(), "{read:?}");
+    }
 }
 
 #[test]
@@ -243,6 +340,52 @@ fn a_live_recording_reads_at_every_moment() {
     assert_eq!(bodies(&folder), [(Some(203), Bytes::from_static(b"data: 1"))]);
     live.slice(b"\n\n").unwrap();
     assert_eq!(bodies(&folder), [(Some(203), Bytes::from_static(b"data: 1\n\n"))]);
+}
+
+/// A disk that hangs: a pipe that nobody reads lies where the first recording begins.
+#[test]
+fn a_disk_that_hangs_costs_recordings_and_no_memory_and_that_is_told() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("live-x-1");
+    fs::create_dir(&folder).unwrap();
+    let pipe = folder.join("request.json.tmp");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (said, heard) = std::sync::mpsc::channel();
+    let scribe = Scribe::start(parent.path().to_owned(), move |trouble| said.send(trouble).unwrap()).unwrap();
+    let open = |number, id: &str| Order::Open {
+        number,
+        id: id.to_owned(),
+        upstream: None,
+        request: request("{}"),
+        mode: Mode::Stream,
+    };
+    assert_eq!(scribe.tell(open(1, "live/x-1")), Told::Taken);
+    let big = vec![b'x'; 1 << 20];
+    let told: Vec<Told> = (0..100)
+        .map(|number| {
+            let exchange = exchange(Mode::Stream, None, &[(1, &big)], End::Complete);
+            let id = format!("live/y-{number}");
+            scribe.tell(Order::Keep(Recording { id, exchanges: vec![exchange], case: None, ..recording() }))
+        })
+        .collect();
+    let taken = told.iter().filter(|told| **told == Told::Taken).count();
+    assert!(taken == MAX_WAITING / (1 << 20) - 1, "{taken}");
+    assert_eq!(scribe.tell(Order::Slice(1, big.into())), Told::Dropped);
+    assert_eq!(scribe.tell(Order::Close(1)), Told::Taken);
+    assert!(heard.try_recv().is_err(), "it hangs");
+    let reader = fs::File::open(&pipe).unwrap();
+    drop(scribe);
+    drop(reader);
+    let heard: Vec<String> = heard.try_iter().map(|trouble| trouble.to_string()).collect();
+    assert_eq!(
+        heard,
+        [format!("{} exchanges not recorded: the disk is slower than what passes", 100 - taken)]
+    );
+    assert_eq!(names(parent.path()).iter().filter(|name| name.starts_with("live-y")).count(), taken);
+    for number in 0..taken {
+        let read = store::read(&parent.path().join(format!("live-y-{number}"))).unwrap();
+        assert_eq!(read.exchanges[0].body().len(), 1 << 20);
+    }
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! Headers that a user adds to every request: keys, mostly. They go out with a request and nowhere else.
 //!
 //! In: `--header` and the key of `--api-key-env`. Out: headers for sending, each where the request has none of that
-//! name itself. They are no part of a [`Request`](crate::request::Request), so no recording or report can hold them, and
-//! they print as names only.
+//! name itself. They print as names only; what is kept of a request has the harmless ones, since it may answer otherwise
+//! without them, and only the names of the others.
 
-use super::{Root, Secrets};
+use super::{
+    Root, Secrets,
+    secrets::{REDACTED, is_secret_header},
+};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 
@@ -104,6 +107,13 @@ impl Credentials {
         }
     }
 
+    /// What is to be kept of them beside the headers that a request has itself: secrets as names only.
+    pub fn noted(&self, own: &[(String, String)]) -> Vec<(String, String)> {
+        let is_own = |name: &str| own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let added = self.0.iter().filter(|(name, _)| !is_own(name.as_str()));
+        added.map(|(name, value)| (name.to_string(), kept(name.as_str(), value.as_bytes()))).collect()
+    }
+
     /// These in front: what the others hold under the same names is left out.
     #[must_use]
     pub fn over(mut self, others: &Self) -> Self {
@@ -123,6 +133,15 @@ impl Credentials {
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+/// A value as it may be kept.
+pub fn kept(name: &str, value: &[u8]) -> String {
+    if is_secret_header(name, value) {
+        REDACTED.to_owned()
+    } else {
+        String::from_utf8_lossy(value).into_owned()
     }
 }
 
@@ -165,6 +184,29 @@ mod tests {
         let both = own.over(&credentials);
         assert_eq!(both.headers().get_all("x-tag").iter().collect::<Vec<_>>(), ["3"]);
         assert_eq!(both.headers()["x-team"], "ours");
+    }
+
+    #[test]
+    fn what_is_kept_has_the_names_of_all_and_the_values_of_the_harmless() {
+        let mut credentials = Credentials::default();
+        credentials.add_key("s3cret").unwrap();
+        for header in
+            ["x-tfproxy-plant: index-zero", "x-api-key: s3cret", "x-mine: Bearer s3cret", "x-own: 1"]
+        {
+            credentials.add(header).unwrap();
+        }
+        let mut noted = credentials.noted(&[("X-Own".to_owned(), "2".to_owned())]);
+        noted.sort();
+        let noted: Vec<String> = noted.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        assert_eq!(
+            noted,
+            [
+                "authorization: [redacted]",
+                "x-api-key: [redacted]",
+                "x-mine: [redacted]",
+                "x-tfproxy-plant: index-zero"
+            ]
+        );
     }
 
     #[test]

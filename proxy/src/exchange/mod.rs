@@ -9,6 +9,7 @@ use bytes::Bytes;
 pub mod arrivals;
 pub mod clock;
 pub mod credentials;
+mod echo;
 pub mod end;
 pub mod root;
 pub mod secrets;

@@ -132,6 +132,7 @@ impl Sender {
         {
             exchange.end = self.fill(fresh, &mut exchange, clock, deadline).await;
         }
+        exchange.request.headers.extend(self.credentials.noted(&planned.request.headers));
         if exchange.end.is_clean() {
             self.pool.note_use();
         }

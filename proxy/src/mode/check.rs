@@ -6,6 +6,7 @@ use super::{
     bundled::Plants,
     complain, interrupted,
     keep::Keeper,
+    output,
     ready::{NotReady, Ready},
     sources, tell,
 };
@@ -65,7 +66,7 @@ async fn checked(settings: &CheckSettings) -> Stopped {
         complain(nothing(settings));
         Exit::NotExercised
     } else if settings.act == Act::List {
-        list(settings, &entries, &target)
+        list(settings, &entries, &target)?
     } else {
         run_and_report(settings, &ready, target, entries, &known).await?
     };
@@ -101,22 +102,22 @@ fn nothing(settings: &CheckSettings) -> String {
 }
 
 /// Says what would be asked: a line an entry, or a list of objects.
-fn list(settings: &CheckSettings, entries: &[Entry], target: &Target) -> Exit {
+fn list(settings: &CheckSettings, entries: &[Entry], target: &Target) -> Stopped {
     let planned = entries.iter().map(|entry| (entry, exchanges(entry, target).map(|all| all.len())));
     if settings.format == MessageFormat::Json {
         let object = |(entry, planned): (&Entry, Result<usize, String>)| json!({ "id": entry.id, "dialect": entry.dialect.name(), "exchanges": planned.as_ref().ok(), "skipped": planned.as_ref().err() });
-        tell(&format!("{:#}\n", Value::Array(planned.map(object).collect())));
-        return Exit::Clean;
+        tell(&format!("{:#}\n", Value::Array(planned.map(object).collect())))?;
+        return Ok(Exit::Clean);
     }
     let line = |(entry, planned): (&Entry, Result<usize, String>)| {
         let what = planned.map_or_else(|why| format!("skipped: {why}"), |count| format!("{count} exchanges"));
         format!("{:<ID_WIDTH$}  {}  {what}\n", entry.id, entry.dialect)
     };
-    tell(&planned.map(line).collect::<String>());
+    tell(&planned.map(line).collect::<String>())?;
     if settings.noise == Noise::Progress {
         complain(format_args!("{} cases would be asked", entries.len()));
     }
-    Exit::Clean
+    Ok(Exit::Clean)
 }
 
 /// The file the user names; else, for the built-in cases against the bundled engine, the one that comes with them.
@@ -208,13 +209,12 @@ fn tally(report: &Report, fail_on: FailOn) -> Tally {
 
 fn told(settings: &CheckSettings, report: &Report, exit: Exit) -> io::Result<()> {
     report::json::write(&settings.report, report)?;
-    let mut out = io::stdout().lock();
-    let written = match settings.format {
+    let mut out = io::BufWriter::new(output());
+    match settings.format {
         MessageFormat::Json => io::Write::write_all(&mut out, report::json::text(report)?.as_bytes()),
         MessageFormat::Text => text::print(&mut out, report, &printing(settings, exit)),
-    };
-    // A reader that went away has seen enough.
-    written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+    }?;
+    io::Write::flush(&mut out)
 }
 
 fn printing(settings: &CheckSettings, exit: Exit) -> text::Printing<'_> {

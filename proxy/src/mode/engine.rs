@@ -9,10 +9,12 @@ pub async fn run(args: &EngineArgs) -> Exit {
     match bundled::start(args.listen, plants).await {
         Ok(engine) => {
             let interrupted = interrupted();
-            tell(&format!("tfengine listens on http://{}/v1\n", engine.address));
-            interrupted.await;
+            let told = tell(&format!("tfengine listens on http://{}/v1\n", engine.address));
+            if told.is_ok() {
+                interrupted.await;
+            }
             engine.stop().await;
-            Exit::Clean
+            told.err().unwrap_or(Exit::Clean)
         }
         Err(error) => {
             complain(error);

@@ -111,7 +111,7 @@ impl Sink for Keeper<'_> {
 fn clear(failed: &Path) -> io::Result<()> {
     for entry in fs::read_dir(failed)? {
         let path = entry?.path();
-        if store::is_recording(&path) {
+        if store::is_recording(&path) || store::is_leftover(&path) {
             fs::remove_dir_all(path)?;
         }
     }

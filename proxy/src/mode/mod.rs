@@ -34,9 +34,46 @@ pub fn complain(what: impl std::fmt::Display) {
     _ = writeln!(io::stderr(), "tfproxy: {what}");
 }
 
-/// Writes to the output. A reader that went away has seen enough.
-pub fn tell(what: &str) {
-    _ = io::stdout().write_all(what.as_bytes());
+/// The standard output. A reader that went away has seen enough: what would be written after that is nobody's loss, and no
+/// failure. Every other failure is one.
+#[derive(Debug)]
+pub struct Output(io::Stdout);
+
+/// The standard output.
+pub fn output() -> Output {
+    Output(io::stdout())
+}
+
+/// Writes to the output; where that fails, says so and gives the exit status.
+pub fn tell(what: &str) -> Result<(), Exit> {
+    let mut out = output();
+    out.write_all(what.as_bytes()).and_then(|()| out.flush()).map_err(|error| not_printed(&error))
+}
+
+/// What cannot be printed is told on the error stream, and is no success.
+pub fn not_printed(error: &io::Error) -> Exit {
+    complain(format_args!("cannot print: {error}"));
+    Exit::NotRun
+}
+
+// === impl Output ===
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        unless_gone(self.0.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        unless_gone(self.0.flush(), ())
+    }
+}
+
+/// What was done, or `all` where nobody reads any more.
+fn unless_gone<T>(done: io::Result<T>, all: T) -> io::Result<T> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(all),
+        done => done,
+    }
 }
 
 /// Until the process is told to end, by Ctrl-C or by whoever runs it. Counts from this call on, not from the first time

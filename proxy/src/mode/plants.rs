@@ -199,7 +199,9 @@ fn entries(cases: &[Arc<Case>], name: &str) -> Vec<Entry> {
 }
 
 fn concluded(args: &PlantsArgs, tried: &[Tried], before: Option<&Value>) -> Exit {
-    tell(&tables(tried));
+    if let Err(exit) = tell(&tables(tried)) {
+        return exit;
+    }
     let now = matrix::matrix(tried);
     if let Some(differs) = before.and_then(|before| matrix::differs(before, &now, &args.matrix)) {
         complain(differs);

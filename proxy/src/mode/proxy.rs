@@ -91,6 +91,9 @@ pub enum ProxyError {
     /// No way to send twins.
     #[error("no way to send to {0}: {1}")]
     Connect(String, String),
+    /// Nobody would learn the address.
+    #[error("cannot print: {0}")]
+    Print(#[source] io::Error),
     /// Serving did not start.
     #[error(transparent)]
     Serve(#[from] ServeError),
@@ -115,7 +118,8 @@ pub async fn proxy(
     let sender = sender.map_err(|why| ProxyError::Connect(upstream.to_string(), why))?;
     let desk = Desk { judge: wiring.judge, sender, twin: wiring.twin, clock: wiring.clock };
     let address = listener.local_addr().map_err(ServeError::Listen)?;
-    let _ = writeln!(out, "{}", greeting(address, &upstream, shadow, &options.report)); // nobody may be reading
+    let greeting = greeting(address, &upstream, shadow, &options.report);
+    writeln!(out, "{greeting}").and_then(|()| out.flush()).map_err(ProxyError::Print)?;
     let settings = Settings {
         upstream,
         shadow,

@@ -16,6 +16,7 @@ use crate::{
     store::{self, Recording, StoreError, folder_name, redact},
 };
 use std::{
+    collections::BTreeSet,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -34,6 +35,8 @@ pub struct Options {
     pub recorded: PathBuf,
     /// The server to ask; each recording's own where absent.
     pub upstream: Option<Root>,
+    /// Names of the headers that the sender adds, in lower case.
+    pub given: Vec<String>,
     /// What makes an answer a failing one.
     pub fail_on: FailOn,
 }
@@ -81,6 +84,7 @@ pub async fn replay(options: &Options, wiring: &Wiring, out: &mut (dyn Write + S
             Ok(recording) => {
                 let outcome = one(options, wiring, &mut engine, &recording).await;
                 print(&recording.id, &outcome, out)?;
+                print_missing(&missing(options, &recording), out)?;
                 outcome.status()
             }
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -108,7 +112,7 @@ pub async fn replay(options: &Options, wiring: &Wiring, out: &mut (dyn Write + S
 fn find(options: &Options, name: &str) -> Result<Recording, StoreError> {
     let places = [options.report.join("failed"), options.recorded.clone()];
     let named = places.iter().flat_map(|place| by_name(place, name));
-    let folder = named.chain([PathBuf::from(name)]).find(|folder| folder.exists());
+    let folder = named.chain([PathBuf::from(name)]).find(|folder| store::is_there(folder));
     let folder = folder.unwrap_or_else(|| options.report.join("failed").join(folder_name(name)));
     match folder.parent().filter(|_| folder.is_file()) {
         Some(parent) => store::read(parent),
@@ -136,7 +140,7 @@ async fn one(options: &Options, wiring: &Wiring, engine: &mut Engine, recording:
         Ok(sender) => sender,
         Err(why) => return Outcome::Cannot(why),
     };
-    match again(recording, &sender).await {
+    match again(recording, &options.given, &sender).await {
         Ok(answers) => outcome(options, wiring, recording, &answers),
         Err(why) => Outcome::Cannot(format!("{upstream}: {why}")),
     }
@@ -161,10 +165,10 @@ async fn target(
 }
 
 /// Sends every recorded request again, in the order recorded, until one shows that it is of no use.
-async fn again(recording: &Recording, sender: &Sender) -> Result<Vec<Exchange>, String> {
+async fn again(recording: &Recording, given: &[String], sender: &Sender) -> Result<Vec<Exchange>, String> {
     let mut answers = Vec::with_capacity(recording.exchanges.len());
     for recorded in &recording.exchanges {
-        let request = sendable(&recorded.request)?;
+        let request = sendable(&recorded.request, given)?;
         let ask = Ask { request, mode: recorded.mode, rounds: recorded.rounds, credentials: Vec::new() };
         let answer = sender(ask).await;
         if let Some(why) = useless(recorded, &answer) {
@@ -175,13 +179,38 @@ async fn again(recording: &Recording, sender: &Sender) -> Result<Vec<Exchange>, 
     Ok(answers)
 }
 
-/// The request without what was redacted; the key is the sender's to add.
-fn sendable(request: &Request) -> Result<Request, String> {
+/// The request without what was redacted, and without what the sender is told to send in its place.
+fn sendable(request: &Request, given: &[String]) -> Result<Request, String> {
     if request.path.contains(redact::REDACTED) {
         return Err("its path held a key, which is not kept".to_owned());
     }
-    let headers = request.headers.iter().filter(|(name, _)| !redact::is_secret(name)).cloned().collect();
+    let is_kept = |(name, value): &&(String, String)| {
+        value != redact::REDACTED && !redact::is_secret(name) && !given.contains(&name.to_lowercase())
+    };
+    let headers = request.headers.iter().filter(is_kept).cloned().collect();
     Ok(Request { headers, ..request.clone() })
+}
+
+/// Names of headers that went along when it was recorded and do not now. The bundled engine wants no keys.
+fn missing(options: &Options, recording: &Recording) -> BTreeSet<String> {
+    if options.upstream.is_none() && recording.upstream.as_deref() == Some(BUNDLED) {
+        return BTreeSet::new();
+    }
+    let headers = recording.exchanges.iter().flat_map(|exchange| &exchange.request.headers);
+    let redacted =
+        headers.filter(|(_, value)| value == redact::REDACTED).map(|(name, _)| name.to_lowercase());
+    redacted.filter(|name| !options.given.contains(name)).collect()
+}
+
+fn print_missing(missing: &BTreeSet<String>, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = missing.iter().map(|name| plain::line(name, MAX_REASON)).collect::<Vec<_>>().join(", ");
+    writeln!(
+        out,
+        "               sent without {names}: secrets are not kept; --api-key-env or --header gives them"
+    )
 }
 
 /// Why an answer says nothing of the fault, if it does not.

@@ -17,16 +17,16 @@ const LINE_MAX: usize = 200;
 
 /// Prints it.
 pub fn run(id: Option<&str>) -> Exit {
-    let Some(id) = id else {
-        tell(&list());
-        return Exit::Clean;
-    };
+    let Some(id) = id else { return told(&list()) };
     let Some(named) = catalogue::describe(id) else {
         complain(format_args!("no rule is called {id:?}{}", like(id)));
         return Exit::Usage;
     };
-    tell(&explained(&named, catalogue::find(id)));
-    Exit::Clean
+    told(&explained(&named, catalogue::find(id)))
+}
+
+fn told(text: &str) -> Exit {
+    tell(text).err().unwrap_or(Exit::Clean)
 }
 
 /// Rules whose id holds what was asked for, or where all stand.

@@ -4,7 +4,7 @@
 
 use super::{
     bundled::{self, Plants},
-    complain, interrupted, proxy, rejudge, replay,
+    complain, interrupted, not_printed, output, proxy, rejudge, replay,
 };
 use crate::{
     cli::RejudgeArgs,
@@ -45,7 +45,7 @@ pub async fn serve(settings: ServeSettings) -> Exit {
         fail_on: FailOn::Error,
     };
     let wiring = wiring(&settings.access, terms, settings.plants);
-    match proxy::proxy(options, wiring, Box::new(io::stdout()), interrupted()).await {
+    match proxy::proxy(options, wiring, Box::new(output()), interrupted()).await {
         Ok(()) => Exit::Clean,
         Err(error) => {
             complain(error);
@@ -61,11 +61,12 @@ pub async fn replay(settings: ReplaySettings) -> Exit {
         report: settings.report,
         recorded: PathBuf::from("cases/recorded"),
         upstream: settings.access.root.clone(),
+        given: settings.access.credentials.headers().keys().map(ToString::to_string).collect(),
         fail_on: FailOn::Error,
     };
     // What a plant did is repeated by the plant.
     let wiring = wiring(&settings.access, of_profile(&Profile::OPENAI), Plants::Allowed);
-    exit(replay::replay(&options, &wiring, &mut io::stdout()).await)
+    exit(replay::replay(&options, &wiring, &mut output()).await)
 }
 
 /// Judges recorded bytes.
@@ -82,7 +83,7 @@ pub fn rejudge(args: RejudgeArgs) -> Exit {
         }),
         None => rejudge::Source::Recordings(args.recordings),
     };
-    exit(rejudge::rejudge(&source, &judging(of_profile(profile)), FailOn::Error, &mut io::stdout()))
+    exit(rejudge::rejudge(&source, &judging(of_profile(profile)), FailOn::Error, &mut output()))
 }
 
 fn exit(status: io::Result<u8>) -> Exit {
@@ -91,10 +92,7 @@ fn exit(status: io::Result<u8>) -> Exit {
         Ok(1) => Exit::Findings,
         Ok(2) => Exit::Usage,
         Ok(_) => Exit::NotRun,
-        Err(error) => {
-            complain(format_args!("cannot print: {error}"));
-            Exit::NotRun
-        }
+        Err(error) => not_printed(&error),
     }
 }
 

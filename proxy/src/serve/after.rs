@@ -11,7 +11,10 @@ use crate::{
     exchange::{End, Exchange, Head},
     request::{Mode, Request},
     run::{Judged, fails},
-    store::{self, Recording, folder_name, live::Order},
+    store::{
+        self, Recording, folder_name,
+        live::{Order, Told},
+    },
 };
 use std::sync::atomic::Ordering::Relaxed;
 use tokio::sync::OwnedSemaphorePermit;
@@ -27,20 +30,27 @@ pub(super) fn after(seen: Seen) {
 }
 
 async fn conclude(mut seen: Seen) {
-    count(&seen);
     let Some(request) = seen.request() else {
+        count(&seen, &seen.end);
         let remark = seen.dialect.map(|_| Remark::NotJudged("its request was not seen whole".to_owned()));
         return seen.state.say(line(&seen.method, &seen.path, &unread(&seen), remark));
     };
-    let exchange = seen.exchange(&request);
+    let mut exchange = seen.exchange(&request);
+    let said = Said::of(&exchange);
+    if exchange.end == End::Cancelled && said.is_terminated {
+        // The client had read its last event and went; nothing was missing but the end of the framing.
+        exchange.end = End::Complete;
+    }
+    let said = Said { end: Some(exchange.end.clone()), ..said };
+    count(&seen, &exchange.end);
     match unjudged(&exchange) {
-        Some(why) => pass_by(&mut seen, request, exchange, why),
-        None => judge(&mut seen, request, exchange).await,
+        Some(why) => pass_by(&mut seen, &request, exchange, &said, why),
+        None => judge(&mut seen, request, exchange, said).await,
     }
 }
 
-fn count(seen: &Seen) {
-    match seen.end {
+fn count(seen: &Seen, end: &End) {
+    match end {
         End::Cancelled => seen.state.status.cancelled.fetch_add(1, Relaxed),
         End::Refused(_) => seen.state.status.unreachable.fetch_add(1, Relaxed),
         _ => 0,
@@ -70,20 +80,18 @@ fn unjudged(exchange: &Exchange) -> Option<Remark> {
     }
 }
 
-fn pass_by(seen: &mut Seen, request: Request, exchange: Exchange, remark: Remark) {
-    let said = Said::of(&exchange);
+fn pass_by(seen: &mut Seen, request: &Request, exchange: Exchange, said: &Said, remark: Remark) {
     let recording = recording(seen, request, vec![exchange]);
     keep_recorded(seen, recording);
-    seen.state.say(line(&seen.method, &seen.path, &said, Some(remark)));
+    seen.state.say(line(&seen.method, &seen.path, said, Some(remark)));
 }
 
-async fn judge(seen: &mut Seen, request: Request, exchange: Exchange) {
-    let said = Said::of(&exchange);
+async fn judge(seen: &mut Seen, request: Request, exchange: Exchange, said: Said) {
     let twins = shadow::twins(seen, &exchange).await;
     let was_dropped = matches!(twins, Twins::Dropped);
     let (exchanges, twins_permit) = together(exchange, twins);
     let count = exchanges.len() - 1;
-    let recording = recording(seen, request, exchanges);
+    let recording = recording(seen, &request, exchanges);
     let judge = seen.state.desk.judge.clone();
     let permit = seen.state.judging.acquire().await;
     let judged = tokio::task::spawn_blocking(move || {
@@ -113,9 +121,13 @@ fn together(exchange: Exchange, twins: Twins) -> (Vec<Exchange>, Option<OwnedSem
     (exchanges, permit)
 }
 
-fn recording(seen: &Seen, request: Request, exchanges: Vec<Exchange>) -> Recording {
+fn recording(seen: &Seen, request: &Request, mut exchanges: Vec<Exchange>) -> Recording {
+    let noted = seen.noted(request.clone());
+    for own in exchanges.iter_mut().filter(|exchange| exchange.request == *request) {
+        own.request = noted.clone();
+    }
     let upstream = Some(seen.state.settings.upstream.to_string());
-    Recording { id: String::new(), upstream, request, exchanges, case: None }
+    Recording { id: String::new(), upstream, request: noted, exchanges, case: None }
 }
 
 // === keeping ===
@@ -147,6 +159,8 @@ fn keep_recorded(seen: &mut Seen, recording: Recording) -> Recording {
     }
     let Some(id) = seen.id.clone() else { return recording };
     let recording = Recording { id, ..recording };
-    seen.state.record(|| Order::Keep(recording.clone()));
+    if seen.state.record(|| Order::Keep(recording.clone())) == Told::Dropped {
+        seen.state.status.not_recorded.fetch_add(1, Relaxed);
+    }
     recording
 }

@@ -8,6 +8,7 @@ use super::{
     state::State,
     status,
     tap::{BoxError, Download, Upload},
+    wire::Flushed,
     witness::{Arrival, Witness},
 };
 use crate::{
@@ -36,6 +37,7 @@ struct NoAnswer {
 
 pub(super) async fn answer(
     state: Arc<State>,
+    flushed: Arc<Flushed>,
     request: Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     if request.method() == Method::GET && request.uri().path() == status::PATH {
@@ -43,10 +45,14 @@ pub(super) async fn answer(
         return Ok(json_response(StatusCode::OK, &status));
     }
     state.status.forwarded.fetch_add(1, Relaxed);
-    Ok(forward(&state, request).await)
+    Ok(forward(&state, flushed, request).await)
 }
 
-async fn forward(state: &Arc<State>, request: Request<Incoming>) -> Response<Outgoing> {
+async fn forward(
+    state: &Arc<State>,
+    flushed: Arc<Flushed>,
+    request: Request<Incoming>,
+) -> Response<Outgoing> {
     let (parts, body) = request.into_parts();
     let path = path_of(&parts.uri);
     let dialect = Dialect::from_path(&path).filter(|_| parts.method == Method::POST);
@@ -54,9 +60,8 @@ async fn forward(state: &Arc<State>, request: Request<Incoming>) -> Response<Out
     if dialect.is_some() {
         sent.remove(ACCEPT_ENCODING); // what is compressed cannot be judged
     }
-    // What is ours to add is not the client's to keep.
-    let (kept, credentials) = headers::kept_and_secret(&sent);
     state.settings.credentials.fill(&mut sent);
+    let (kept, credentials) = headers::kept_and_secret(&sent);
     let method = parts.method.to_string();
     let url = state.settings.upstream.at(&path);
     let mut witness = Witness::begin(state, Arrival { method, path, dialect, headers: kept, credentials });
@@ -67,7 +72,7 @@ async fn forward(state: &Arc<State>, request: Request<Incoming>) -> Response<Out
         onward = onward.body(reqwest::Body::wrap(Upload::new(body, witness.upload())));
     }
     match head(state, onward).await {
-        Ok(response) => respond(response, witness),
+        Ok(response) => respond(response, witness, flushed),
         Err(no_answer) => refuse(no_answer, &mut witness),
     }
 }
@@ -86,13 +91,13 @@ async fn head(state: &State, request: reqwest::RequestBuilder) -> Result<reqwest
     }
 }
 
-fn respond(response: reqwest::Response, mut witness: Witness) -> Response<Outgoing> {
+fn respond(response: reqwest::Response, mut witness: Witness, flushed: Arc<Flushed>) -> Response<Outgoing> {
     let (mut parts, body) = hyper::Response::<reqwest::Body>::from(response).into_parts();
     witness.head(Head { status: parts.status.as_u16(), headers: headers::pairs(&parts.headers) });
     parts.headers = headers::end_to_end(&parts.headers);
     parts.version = hyper::Version::HTTP_11;
     parts.extensions.clear();
-    Response::from_parts(parts, Download::new(body, witness).boxed_unsync())
+    Response::from_parts(parts, Download::new(body, witness, flushed).boxed_unsync())
 }
 
 fn refuse(no_answer: NoAnswer, witness: &mut Witness) -> Response<Outgoing> {

@@ -47,7 +47,7 @@ pub(super) fn kept_and_secret(headers: &HeaderMap) -> (Pairs, Pairs) {
     let framing = [CONTENT_LENGTH, ACCEPT_ENCODING];
     let own = headers.iter().filter(|(name, _)| !framing.contains(name));
     let pairs = own.map(|(name, value)| (name.to_string(), lossy(value.as_bytes())));
-    pairs.partition(|(name, _)| !redact::is_secret(name))
+    pairs.partition(|(name, value)| !redact::is_secret_header(name, value.as_bytes()))
 }
 
 /// All headers of a response, as an exchange holds them.

@@ -46,6 +46,8 @@ pub struct Said {
     pub events: usize,
     /// Bytes of the body.
     pub bytes: u64,
+    /// Whether a stream's terminal event came: nothing of the answer is missing then, whoever went away.
+    pub is_terminated: bool,
     /// How it ended.
     pub end: Option<End>,
 }
@@ -99,6 +101,7 @@ impl Said {
             status: exchange.status(),
             events: decoded.events.iter().filter(|event| event.payload != Payload::Done).count(),
             bytes: exchange.slices.iter().map(|slice| slice.bytes.len() as u64).sum(),
+            is_terminated: exchange.mode == Mode::Stream && reply.terminated,
             end: Some(exchange.end.clone()),
             ..Self::of_reply(&reply, &exchange.request.asked().model)
         }

@@ -1,6 +1,10 @@
 //! Accepts connections and serves each in a task of its own, until told to stop.
 
-use super::{STOP_TIMEOUT, forward, state::State};
+use super::{
+    STOP_TIMEOUT, forward,
+    state::State,
+    wire::{Flushed, Wire},
+};
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -33,10 +37,12 @@ pub(super) async fn listen(listener: TcpListener, state: Arc<State>, mut stopped
 fn connection(stream: TcpStream, state: &Arc<State>, connections: &GracefulShutdown) {
     let _ = stream.set_nodelay(true); // an event must not wait for the next one
     let state = state.clone();
-    let service = service_fn(move |request| forward::answer(state.clone(), request));
+    let flushed = Arc::new(Flushed::default());
+    let wire = Wire::new(TokioIo::new(stream), flushed.clone());
+    let service = service_fn(move |request| forward::answer(state.clone(), flushed.clone(), request));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).auto_date_header(false);
-    let connection = connections.watch(http.serve_connection(TokioIo::new(stream), service));
+    let connection = connections.watch(http.serve_connection(wire, service));
     // A connection ends in an error whenever either side goes away in the middle; the line of the exchange says so.
     tokio::spawn(async move { drop(connection.await) });
 }

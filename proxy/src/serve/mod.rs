@@ -22,6 +22,7 @@ mod shadow;
 mod state;
 mod status;
 mod tap;
+mod wire;
 mod witness;
 
 pub use desk::{Ask, Clock, Desk, Judge, Sender, TwinOf};
@@ -132,6 +133,7 @@ impl Server {
             let what = if left == 1 { "1 exchange" } else { &format!("{left} exchanges") };
             self.state.say(format!("{what} not judged: told to stop"));
         }
+        self.state.say_lost();
         let _ = tokio::time::timeout(STOP_TIMEOUT, self.state.output.written()).await;
     }
 }

@@ -1,7 +1,7 @@
 //! What all connections of a proxy share: settings, the client, the counters, the output.
 
 use super::{Desk, ServeError, Settings, output::Output, status::Status};
-use crate::store::live::{Order, Scribe};
+use crate::store::live::{Order, Scribe, Told, Trouble};
 use std::{
     fmt,
     io::Write,
@@ -21,9 +21,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Exchanges that are judged at once: each may take several times the memory of its bytes.
 const JUDGING: usize = 2;
-
-/// Idle connections are dropped early: servers close theirs after five seconds, and a request must not meet that.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct State {
     pub settings: Settings,
@@ -55,7 +52,7 @@ impl State {
     pub fn new(settings: Settings, desk: Desk, out: Box<dyn Write + Send>) -> Result<Self, ServeError> {
         let output = Output::start(out).map_err(ServeError::Record)?;
         let complaints = output.clone();
-        let complain = move |error| complaints.say(format!("cannot keep a recording: {error}"));
+        let complain = move |error: Trouble| complaints.say(format!("{error}"));
         let start = |folder: &std::path::PathBuf| Scribe::start(folder.clone(), complain);
         Ok(Self {
             client: client().map_err(ServeError::Client)?,
@@ -89,14 +86,25 @@ impl State {
     }
 
     /// An order for the scribe, where there is one.
-    pub fn record(&self, order: impl FnOnce() -> Order) {
-        if let Some(scribe) = &self.scribe {
-            scribe.tell(order());
+    pub fn record(&self, order: impl FnOnce() -> Order) -> Told {
+        self.scribe.as_ref().map_or(Told::Taken, |scribe| scribe.tell(order()))
+    }
+
+    /// What the scribe gave up and had no time to tell.
+    pub fn say_lost(&self) {
+        let count = self.scribe.as_ref().map_or(0, Scribe::lost);
+        if count > 0 {
+            self.say(Trouble::Lost { count }.to_string());
         }
     }
 }
 
 /// A client that changes nothing: no redirects, no proxies of the environment, no decompression, no retries.
+///
+/// Every request gets a connection of its own. On a connection that lay idle a request may meet the server's close, after
+/// whatever time that server keeps them, and would be answered with a 502 that the client would not have met without us.
+/// Nor could it be sent again: once written, no error tells a server that had closed before from one that read the
+/// request, generated (and billed) a reply, and broke. A connection costs little beside a generated reply.
 fn client() -> reqwest::Result<reqwest::Client> {
     let _ = rustls::crypto::ring::default_provider().install_default(); // somebody may have been first
     reqwest::Client::builder()
@@ -106,7 +114,7 @@ fn client() -> reqwest::Result<reqwest::Client> {
         .no_proxy()
         .http1_only()
         .connect_timeout(CONNECT_TIMEOUT)
-        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_max_idle_per_host(0)
         .build()
 }
 

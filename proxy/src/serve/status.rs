@@ -24,6 +24,8 @@ pub(super) struct Status {
     pub unreachable: AtomicU64,
     pub twins: AtomicU64,
     pub twins_dropped: AtomicU64,
+    /// Exchanges that should have been recorded and were given up.
+    pub not_recorded: AtomicU64,
     findings: [AtomicU64; 3],
     failed: Mutex<Failed>,
 }
@@ -84,6 +86,7 @@ impl Status {
             "cancelled": self.cancelled.load(Relaxed),
             "unreachable": self.unreachable.load(Relaxed),
             "twins": { "sent": self.twins.load(Relaxed), "dropped": self.twins_dropped.load(Relaxed) },
+            "not_recorded": self.not_recorded.load(Relaxed),
             "findings": { "error": error, "warn": warn, "info": info },
             "failed": failed.ids,
             "failed_not_kept": failed.not_kept,

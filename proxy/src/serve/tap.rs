@@ -1,9 +1,14 @@
 //! Bodies that are watched while they pass: what comes out is what went in, frame by frame, at once.
 //!
 //! A body that breaks off breaks off on the other side too: the error is passed on, so that no clean end is
-//! written where there was none.
+//! written where there was none, and not before the client has the head and all that came. Only to a client of
+//! HTTP/1.0, which knows no end but that of the connection, a break looks like one.
 
-use super::{MAX_RECORDED_REQUEST, witness::Witness};
+use super::{
+    MAX_RECORDED_REQUEST,
+    wire::{Flushed, Moment},
+    witness::Witness,
+};
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use std::{
@@ -44,6 +49,14 @@ enum Passing {
 pub(super) struct Download {
     inner: reqwest::Body,
     witness: Witness,
+    flushed: Arc<Flushed>,
+    broken: Option<Broken>,
+}
+
+/// A body that broke off while what came before it was still to be written.
+struct Broken {
+    error: BoxError,
+    at: Moment,
 }
 
 // === impl Upload ===
@@ -115,8 +128,18 @@ impl Passed {
 // === impl Download ===
 
 impl Download {
-    pub fn new(inner: reqwest::Body, witness: Witness) -> Self {
-        Self { inner, witness }
+    pub fn new(inner: reqwest::Body, witness: Witness, flushed: Arc<Flushed>) -> Self {
+        Self { inner, witness, flushed, broken: None }
+    }
+
+    fn poll_broken(&mut self, broken: Broken, context: &Context<'_>) -> Poll<BoxError> {
+        match self.flushed.poll_since(&broken.at, context) {
+            Poll::Ready(()) => Poll::Ready(broken.error),
+            Poll::Pending => {
+                self.broken = Some(broken);
+                Poll::Pending
+            }
+        }
     }
 }
 
@@ -128,13 +151,24 @@ impl Body for Download {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
-        match &frame {
-            Some(Ok(frame)) => frame.data_ref().into_iter().for_each(|data| self.witness.slice(data)),
-            Some(Err(error)) => self.witness.broke_off(error),
-            None => self.witness.ended(),
+        if let Some(broken) = self.broken.take() {
+            return self.poll_broken(broken, context).map(|error| Some(Err(error)));
         }
-        Poll::Ready(frame.map(|frame| frame.map_err(|error| error.without_url().into())))
+        match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
+            Some(Ok(frame)) => {
+                frame.data_ref().into_iter().for_each(|data| self.witness.slice(data));
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Some(Err(error)) => {
+                self.witness.broke_off(&error);
+                let broken = Broken { error: error.without_url().into(), at: self.flushed.moment() };
+                self.poll_broken(broken, context).map(|error| Some(Err(error)))
+            }
+            None => {
+                self.witness.ended();
+                Poll::Ready(None)
+            }
+        }
     }
 
     fn is_end_stream(&self) -> bool {

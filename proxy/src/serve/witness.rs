@@ -3,10 +3,17 @@
 
 use super::{MAX_RECORDED_RESPONSE, MAX_RECORDED_TOGETHER, after, state::State, tap};
 use crate::{
-    exchange::{Arrivals, End, Exchange, Head, Secrets, Took},
+    exchange::{
+        Arrivals, End, Exchange, Head, Secrets, Took,
+        secrets::{REDACTED, Veil},
+    },
     plan::{ROUNDS_HEADER, Rounds},
     request::{Dialect, Mode, Request},
-    store::{live, live::Order, short_hash},
+    store::{
+        live,
+        live::{Order, Told},
+        short_hash,
+    },
 };
 use bytes::Bytes;
 use std::sync::{Arc, atomic::Ordering};
@@ -37,6 +44,10 @@ pub(super) struct Seen {
     took: Took,
     arrivals: Arrivals,
     secrets: Secrets,
+    /// Hides them in what is written while it passes.
+    veil: Veil,
+    /// Whether what is written while it passes is all that came.
+    written: Told,
     /// Taken from what all recordings may hold together.
     held: usize,
 }
@@ -55,7 +66,7 @@ pub(super) struct Arrival {
 impl Witness {
     pub fn begin(state: &Arc<State>, arrival: Arrival) -> Self {
         let pairs = arrival.credentials.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        let secrets = Secrets::of(pairs);
+        let secrets = Secrets::of(pairs.chain(parameters(&arrival.path)));
         let seen = Seen {
             method: arrival.method,
             path: arrival.path,
@@ -71,7 +82,9 @@ impl Witness {
             begun: state.now(),
             took: Took::default(),
             arrivals: Arrivals::default(),
+            veil: Veil::new(secrets.clone()),
             secrets,
+            written: Told::Taken,
             held: 0,
             state: state.clone(),
         };
@@ -149,11 +162,18 @@ impl Seen {
     /// Begins to write down what comes.
     fn record(&mut self, request: Request, head: &Head) {
         let Some(id) = self.claim(&request) else { return };
-        let (number, mode) = (self.number, mode_of(&request));
+        let (number, mode, request) = (self.number, mode_of(&request), self.noted(request));
         let upstream = Some(self.state.settings.upstream.to_string());
         self.id = Some(id.clone());
-        self.state.record(|| Order::Open { number, id, upstream, request, mode });
-        self.state.record(|| Order::Head(number, head.clone()));
+        self.told(|| Order::Open { number, id, upstream, request, mode });
+        self.told(|| Order::Head(number, head.clone()));
+    }
+
+    /// What is written while it passes ends where something was dropped: what lies there has no hole.
+    fn told(&mut self, order: impl FnOnce() -> Order) {
+        if self.written == Told::Taken {
+            self.written = self.state.record(order);
+        }
     }
 
     /// Takes a folder among the recordings.
@@ -176,9 +196,8 @@ impl Seen {
         }
         self.arrivals.push(data, self.since());
         if self.id.is_some() {
-            let mut piece = data.to_vec();
-            self.secrets.hide(&mut piece);
-            self.state.record(|| Order::Slice(self.number, piece.into()));
+            let (number, piece) = (self.number, self.veil.pass(data));
+            self.told(|| Order::Slice(number, piece.into()));
         }
     }
 
@@ -204,6 +223,13 @@ impl Seen {
         Some(Request { dialect: self.dialect?, path: self.path.clone(), headers, body })
     }
 
+    /// A request as it is kept: with the names of what else went along.
+    pub fn noted(&self, mut request: Request) -> Request {
+        let names = self.credentials.iter().map(|(name, _)| name.clone());
+        request.headers.extend(names.map(|name| (name, REDACTED.to_owned())));
+        request
+    }
+
     /// What was seen as an exchange. Where recording stopped, it ends as too large.
     pub fn exchange(&mut self, request: &Request) -> Exchange {
         let mut arrivals = std::mem::take(&mut self.arrivals);
@@ -225,9 +251,15 @@ impl Drop for Seen {
     fn drop(&mut self) {
         self.state.held.fetch_sub(self.held, Ordering::Relaxed);
         if self.id.is_some() {
-            self.state.record(|| Order::Close(self.number));
+            let _ = self.state.record(|| Order::Close(self.number)); // always taken
         }
     }
+}
+
+/// The parameters of a path's query.
+fn parameters(path: &str) -> impl Iterator<Item = (&str, &[u8])> {
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    query.split('&').filter_map(|pair| pair.split_once('=').map(|(name, value)| (name, value.as_bytes())))
 }
 
 /// What the ids of a request's exchanges begin with.

@@ -54,7 +54,9 @@ fn sendable(request: &Request) -> impl Iterator<Item = (&str, &str)> {
     let typed = request.headers.iter().any(|(name, _)| name == "content-type");
     let json = (!typed).then_some(("content-type", "application/json"));
     let own = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    json.into_iter().chain(own.filter(|(name, _)| !redact::is_secret(name)))
+    json.into_iter().chain(own.filter(|(name, value)| {
+        *value != redact::REDACTED && !redact::is_secret_header(name, value.as_bytes())
+    }))
 }
 
 /// In single quotes; a single quote becomes `'\''`.

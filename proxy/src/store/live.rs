@@ -1,15 +1,17 @@
 //! A recording that is written while its exchange goes on: each slice is on disk before the next one comes.
 //!
 //! In: a request, then a head, slices, and how it ended. Out: a folder that reads at every moment. One [`Scribe`]
-//! thread does all the writing, so that no disk is waited for on anybody's path.
+//! thread does all the writing, so that no disk is waited for on anybody's path. Where the disk is slower than what
+//! passes, exchanges are not recorded, and that is told.
 
 use super::{
     Recording, StoreError,
     name::folder_name,
+    place,
     write::{self, file_name, write_index, write_request},
 };
 use crate::{
-    exchange::{End, Exchange, Head, Took},
+    exchange::{End, Exchange, Head, Slice, Took},
     request::{Mode, Request},
 };
 use bytes::Bytes;
@@ -18,9 +20,22 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::{
+        Arc,
+        atomic::{
+            AtomicU64, AtomicUsize,
+            Ordering::{AcqRel, Acquire},
+        },
+        mpsc::{Receiver, Sender, channel},
+    },
     thread::JoinHandle,
 };
+
+/// Bytes that may wait to be written: as many as all exchanges under way may hold. Beyond, recordings are given up.
+pub const MAX_WAITING: usize = 64 * 1024 * 1024;
+
+/// What an order takes beside the bytes it carries, roughly.
+const ORDER: usize = 512;
 
 /// The first exchange of a recording, being written.
 #[derive(Debug)]
@@ -36,6 +51,40 @@ pub struct Live {
 pub struct Scribe {
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
+    queue: Arc<Queue>,
+}
+
+/// What waits for the thread.
+#[derive(Debug, Default)]
+struct Queue {
+    /// Bytes of orders that are not carried out.
+    waiting: AtomicUsize,
+    /// Exchanges that were given up and not yet told.
+    lost: AtomicU64,
+}
+
+/// Why something is not on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// The file system says no.
+    #[error("cannot keep a recording: {0}")]
+    Store(#[from] StoreError),
+    /// So many exchanges were given up.
+    #[error("{count} exchange{} not recorded: the disk is slower than what passes", if *.count == 1 { "" } else { "s" })]
+    Lost {
+        /// How many.
+        count: u64,
+    },
+}
+
+/// What became of an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Told {
+    /// It will be carried out.
+    Taken,
+    /// Too much was waiting.
+    Dropped,
 }
 
 /// What a [`Scribe`] is told.
@@ -67,6 +116,7 @@ pub enum Order {
 /// Takes the first free folder for `stem-1`, `stem-2`, ... and gives the id that it stands for.
 pub fn claim(parent: &Path, stem: &str) -> Result<String, StoreError> {
     write::create(parent)?;
+    let _guard = place::guard();
     for count in 1_u64.. {
         let id = format!("{stem}-{count}");
         let path = parent.join(folder_name(&id));
@@ -125,20 +175,61 @@ impl Live {
 // === impl Scribe ===
 
 impl Scribe {
-    /// Starts the thread; recordings land below `parent`, and each error that occurs goes to `complain`.
-    pub fn start(parent: PathBuf, complain: impl FnMut(StoreError) + Send + 'static) -> io::Result<Self> {
+    /// Starts the thread; recordings land below `parent`, and each trouble goes to `complain`.
+    pub fn start(parent: PathBuf, complain: impl FnMut(Trouble) + Send + 'static) -> io::Result<Self> {
         let (orders, inbox) = channel();
-        let write = move || write_all(&parent, &inbox, complain);
+        let queue = Arc::<Queue>::default();
+        let shared = queue.clone();
+        let write = move || write_all(&parent, &inbox, &shared, complain);
         let thread = std::thread::Builder::new().name("scribe".to_owned()).spawn(write)?;
-        Ok(Self { orders: Some(orders), thread: Some(thread) })
+        Ok(Self { orders: Some(orders), thread: Some(thread), queue })
     }
 
-    /// Hands over an order and returns at once.
-    pub fn tell(&self, order: Order) {
+    /// Hands over an order and returns at once. Of an exchange that is given up its [`Order::Keep`] is dropped; it is
+    /// counted, and told as soon as the thread has caught up.
+    pub fn tell(&self, order: Order) -> Told {
+        let cost = order.cost();
+        let before = self.queue.waiting.fetch_add(cost, AcqRel);
+        // What nothing waits before is taken however large it is; the end of a recording always is: it frees memory.
+        let has_room = before == 0 || before + cost <= MAX_WAITING || matches!(order, Order::Close(_));
+        if !has_room {
+            self.queue.waiting.fetch_sub(cost, AcqRel);
+            if matches!(order, Order::Keep(_)) {
+                self.queue.lost.fetch_add(1, AcqRel);
+            }
+            return Told::Dropped;
+        }
         if let Some(orders) = &self.orders {
             let _ = orders.send(order); // a thread that is gone has complained already
         }
+        Told::Taken
     }
+
+    /// How many exchanges were given up and not told yet; they count as told now.
+    pub fn lost(&self) -> u64 {
+        self.queue.lost.swap(0, AcqRel)
+    }
+}
+
+// === impl Order ===
+
+impl Order {
+    /// The memory it holds until it is carried out.
+    fn cost(&self) -> usize {
+        ORDER
+            + match self {
+                Self::Open { request, .. } => request.body.len(),
+                Self::Head(..) | Self::Close(_) => 0,
+                Self::Slice(_, bytes) => bytes.len(),
+                Self::Keep(recording) => recording.exchanges.iter().map(held).sum(),
+            }
+    }
+}
+
+/// The memory of an exchange.
+fn held(exchange: &Exchange) -> usize {
+    let slices = exchange.slices.iter().map(|slice| slice.bytes.len() + size_of::<Slice>());
+    exchange.request.body.len() + slices.sum::<usize>()
 }
 
 impl Drop for Scribe {
@@ -151,11 +242,19 @@ impl Drop for Scribe {
     }
 }
 
-fn write_all(parent: &Path, inbox: &Receiver<Order>, mut complain: impl FnMut(StoreError)) {
+fn write_all(parent: &Path, inbox: &Receiver<Order>, queue: &Queue, mut complain: impl FnMut(Trouble)) {
     let mut open = HashMap::new();
     while let Ok(order) = inbox.recv() {
+        let cost = order.cost();
         if let Err(error) = obey(parent, &mut open, order) {
-            complain(error);
+            complain(error.into());
+        }
+        queue.waiting.fetch_sub(cost, AcqRel);
+        // One word for all of a jam, not one for each.
+        let is_caught_up = queue.waiting.load(Acquire) == 0;
+        let lost = if is_caught_up { queue.lost.swap(0, AcqRel) } else { 0 };
+        if lost > 0 {
+            complain(Trouble::Lost { count: lost });
         }
     }
 }

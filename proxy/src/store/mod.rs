@@ -8,6 +8,8 @@
 //! ID/curl.sh          the request again, with curl alone
 //! ```
 //!
+//! A recording that replaces another is written to `.ID.new` first; `.ID.old` is the one that it replaces.
+//!
 //! Secrets are taken out before anything touches the disk. A recording that was cut short, by whatever, reads.
 
 use crate::{exchange::Exchange, request::Request};
@@ -18,12 +20,14 @@ mod curl;
 mod form;
 pub mod live;
 mod name;
+mod place;
 pub mod read;
 pub mod redact;
 pub mod write;
 
 pub use live::Live;
 pub use name::{folder_name, short_hash};
+pub use place::{is_leftover, is_there};
 pub use read::{is_recording, read, read_file};
 pub use write::write;
 

@@ -6,6 +6,7 @@
 use super::{
     FORMAT, MAX_FILE, Recording, StoreError,
     form::{BadKey, Entry, bad, read_entry, read_request, text},
+    place,
     write::{CASE, INDEX, REQUEST, read_file_name},
 };
 use crate::{
@@ -27,6 +28,7 @@ pub fn is_recording(folder: &Path) -> bool {
 
 /// Reads the recording in `folder`.
 pub fn read(folder: &Path) -> Result<Recording, StoreError> {
+    let folder = &*place::readable(folder);
     let file = folder.join(REQUEST);
     let value = match optional(json(&file))? {
         Some(value) => value,

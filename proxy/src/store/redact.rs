@@ -2,10 +2,7 @@
 //!
 //! In: names and values as they went over the wire. Out: the same with [`REDACTED`] in place of the secret ones.
 
-pub use crate::exchange::secrets::is_secret;
-
-/// What stands in place of a secret.
-pub const REDACTED: &str = "[redacted]";
+pub use crate::exchange::secrets::{REDACTED, is_secret, is_secret_header};
 
 /// The headers, secrets replaced.
 pub fn headers(headers: &[(String, String)]) -> Vec<(String, String)> {
@@ -13,7 +10,7 @@ pub fn headers(headers: &[(String, String)]) -> Vec<(String, String)> {
 }
 
 fn header(name: &str, value: &str) -> String {
-    if is_secret(name) { REDACTED.to_owned() } else { value.to_owned() }
+    if is_secret_header(name, value.as_bytes()) { REDACTED.to_owned() } else { value.to_owned() }
 }
 
 /// A path with its query, secret parameters replaced.

@@ -1,13 +1,13 @@
 //! Writes a whole recording: bodies first, the index last.
 //!
-//! In: a folder to put it in and a [`Recording`]. Out: the recording's own folder. An older recording of the same
-//! id is replaced; in whatever moment this is cut off, what lies there reads.
+//! In: a folder to put it in and a [`Recording`]. Out: the recording's own folder. All of it is written beside its place,
+//! see [`place`], so that an older recording of the same id reads until the new one does.
 
 use super::{
     FORMAT, Recording, StoreError, curl,
     form::{entry_text, request_value},
     name::folder_name,
-    redact,
+    place, redact,
 };
 use crate::{
     exchange::Exchange,
@@ -17,7 +17,7 @@ use crate::{
 use serde_json::{Map, Value};
 use std::{
     collections::HashSet,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -31,48 +31,25 @@ pub(super) const CASE: &str = "case.json";
 /// Writes `recording` to `parent/folder_name(id)/` and says which folder that is.
 pub fn write(parent: &Path, recording: &Recording) -> Result<PathBuf, StoreError> {
     let folder = parent.join(folder_name(&recording.id));
-    create(&folder)?;
-    clear(&folder)?;
-    write_request(&folder, &recording.id, recording.upstream.as_deref(), &recording.request)?;
+    place::replace(&folder, |fresh| fill(fresh, recording))?;
+    Ok(folder)
+}
+
+fn fill(folder: &Path, recording: &Recording) -> Result<(), StoreError> {
+    write_request(folder, &recording.id, recording.upstream.as_deref(), &recording.request)?;
     if let Some(case) = &recording.case {
         put(&folder.join(CASE), pretty(case).as_bytes())?;
     }
-    write_curl(&folder, recording)?;
+    write_curl(folder, recording)?;
     let files = file_names(&recording.exchanges);
     for (file, exchange) in files.iter().zip(&recording.exchanges) {
         put(&folder.join(file), &exchange.body())?;
     }
-    write_index(&folder, &recording.request, &files, &recording.exchanges)?;
-    Ok(folder)
+    write_index(folder, &recording.request, &files, &recording.exchanges)
 }
 
 pub(super) fn create(folder: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(folder).map_err(|source| StoreError::Io { path: folder.to_owned(), source })
-}
-
-/// Removes an older recording's files, the index first.
-fn clear(folder: &Path) -> Result<(), StoreError> {
-    let io = |source| StoreError::Io { path: folder.to_owned(), source };
-    remove(&folder.join(INDEX)).map_err(io)?;
-    for file in fs::read_dir(folder).map_err(io)? {
-        let file = file.map_err(io)?;
-        if file.file_name().to_str().is_some_and(is_ours) {
-            remove(&file.path()).map_err(io)?;
-        }
-    }
-    Ok(())
-}
-
-fn is_ours(name: &str) -> bool {
-    // Unfinished files are of a writer that was stopped.
-    read_file_name(name).is_some() || [CASE, "curl.sh"].contains(&name) || name.ends_with(".json.tmp")
-}
-
-fn remove(file: &Path) -> io::Result<()> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 pub(super) fn write_request(

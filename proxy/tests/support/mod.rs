@@ -168,7 +168,8 @@ impl Folder {
         self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// The binary, to be run in this folder.
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tfproxy"));
         command.args(arguments).current_dir(self.0.path()).env_remove("HTTP_PROXY").stdin(Stdio::null());
         command
@@ -200,7 +201,8 @@ pub struct Ran {
 }
 
 impl Ran {
-    fn of(output: &Output) -> Self {
+    /// What came of it.
+    pub fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self {
             status: output.status.code().unwrap_or(-1),
