@@ -210,8 +210,22 @@ fn what_made_it_stop() {
 }
 
 #[test]
+fn ids_of_tokens() {
+    let of = |ids: Option<&str>| Proof { token_ids: ids.map(ToOwned::to_owned), ..Proof::default() };
+    let found = |left: Option<&str>, right: Option<&str>| {
+        let found = super::tokens::compare(&of(left), &of(right))?;
+        Some(format!("{} {:?}", found.path, found.kind))
+    };
+    assert_eq!(found(Some("1,2"), Some("1,3")).unwrap(), "token_ids[1] Changed");
+    assert_eq!(found(Some("1,2"), Some("1")).unwrap(), "token_ids[1] Lost");
+    assert_eq!(found(Some("1"), Some("2")).unwrap(), "token_ids Changed");
+    assert_eq!(found(Some("1,2"), Some("1,2")), None);
+    assert_eq!(found(Some("1"), None), None);
+}
+
+#[test]
 fn tokens() {
-    let with = |ids: Option<&str>, tokens: Option<&[(&str, Option<f64>)]>| {
+    let with = |tokens: Option<&[(&str, Option<f64>)]>| {
         let logprobs = tokens.map(|tokens| {
             let mut all = Logprobs::default();
             for (at, (token, value)) in tokens.iter().enumerate() {
@@ -220,19 +234,12 @@ fn tokens() {
             }
             all
         });
-        Reply {
-            proof: Proof { token_ids: ids.map(ToOwned::to_owned), token_sha: None },
-            logprobs,
-            ..says("x")
-        }
+        Reply { logprobs, ..says("x") }
     };
-    check(&with(Some("1,2"), None), &with(Some("1,3"), None), &["parity/token-ids token_ids[1] Changed"]);
-    check(&with(Some("1,2"), None), &with(Some("1"), None), &["parity/token-ids token_ids[1] Lost"]);
-    check(&with(Some("1"), None), &with(None, None), &[]);
-    let of = |tokens: &[(&str, Option<f64>)]| with(None, Some(tokens));
+    let of = |tokens: &[(&str, Option<f64>)]| with(Some(tokens));
     let ab = of(&[("a", Some(-0.5)), ("b", Some(-1.0))]);
-    check(&ab, &with(None, None), &["parity/logprobs-absent logprobs Lost"]);
-    check(&with(None, None), &ab, &["parity/logprobs-absent logprobs Added"]);
+    check(&ab, &with(None), &["parity/logprobs-absent logprobs Lost"]);
+    check(&with(None), &ab, &["parity/logprobs-absent logprobs Added"]);
     check(&ab, &of(&[("ab", Some(-0.5))]), &["parity/logprobs-tokens logprobs[0].token Changed"]);
     check(&ab, &of(&[("a", Some(-0.5))]), &["parity/logprobs-tokens logprobs[1].token Lost"]);
     check(&ab, &of(&[("a", Some(-0.5)), ("b", Some(-1.04))]), &[]);
