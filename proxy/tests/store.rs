@@ -131,7 +131,7 @@ fn writing_again_replaces_what_was_there() {
 }
 
 fn shorter() -> Recording {
-    Recording { exchanges: recording().exchanges[..1].to_vec(), case: None, ..recording() }
+    Recording { exchanges: recording().exchanges.into_iter().take(1).collect(), case: None, ..recording() }
 }
 
 /// Copies a folder as it stands.
