@@ -224,6 +224,13 @@ async fn still_failing_says_what_remains_and_what_is_new() {
 async fn cannot_says_why() {
     check("wrong", Today::Refuses, 3, &["cannot         glm/a  http://h:1: unreachable: no route"]).await;
     check("wrong", Today::Status(401), 3, &["it wants a key (status 401)"]).await;
+    check(
+        "wrong",
+        Today::Status(400),
+        3,
+        &["cannot         glm/a  every request is refused now: status 400"],
+    )
+    .await;
     check("wrong", Today::Says("busy"), 3, &["cannot         glm/a  inconclusive: 429"]).await;
 }
 

@@ -11,7 +11,7 @@ use crate::{
     exchange::{BadRoot, End, Exchange, Root},
     finding::{Finding, place, plain},
     request::Request,
-    run::{FailOn, Judged, Verdict, fails},
+    run::{FailOn, Judged, Verdict, ask::is_busy, fails},
     serve::{Ask, Sender},
     store::{self, Recording, StoreError, folder_name, redact},
 };
@@ -230,6 +230,9 @@ fn outcome(options: &Options, wiring: &Wiring, recording: &Recording, answers: &
     let judge =
         |exchanges: &[Exchange]| (wiring.judge)(&recording.request, exchanges, recording.case.as_ref());
     let (before, now) = (judge(&recording.exchanges), judge(answers));
+    if recording.exchanges.iter().all(Exchange::succeeded) && answers.iter().all(is_refused) {
+        return Outcome::Cannot(format!("every request is refused now: {}", refusal(&now, answers)));
+    }
     let remaining = remaining(&before, &now, options.fail_on);
     if !remaining.is_empty() {
         return Outcome::StillFailing(remaining);
@@ -256,6 +259,17 @@ fn is_known(before: &Judged, finding: &Finding) -> bool {
         .findings
         .iter()
         .any(|known| known.rule == finding.rule && place(&known.path) == place(&finding.path))
+}
+
+/// Whether a request was not to the server's taste: of what it said before that tells nothing.
+fn is_refused(answer: &Exchange) -> bool {
+    answer.status().is_some_and(|status| (400..500).contains(&status) && !is_busy(Some(status)))
+}
+
+fn refusal(now: &Judged, answers: &[Exchange]) -> String {
+    let found = || now.findings.iter().find_map(|finding| finding.stream.clone());
+    let status = || answers.first().and_then(Exchange::status).unwrap_or_default();
+    now.reason.clone().or_else(found).unwrap_or_else(|| format!("status {}", status()))
 }
 
 fn reason(judged: &Judged) -> String {
