@@ -11,7 +11,7 @@ use super::{
     shown::shown,
     stages::Reading,
     upstream::Kind,
-    verdict::{self, ErrorIs, Weighed},
+    verdict::{self, ErrorIs, Outcome, Weighed},
 };
 use crate::{
     decode::Span,
@@ -135,7 +135,8 @@ fn evidence(
     answer: &Answer,
     kind: Kind,
 ) -> verdict::Evidence {
-    let broken = readings.iter().flat_map(|r| &r.breaches);
+    let is_busy = |r: &&Reading<'_>| matches!(r.outcome, Outcome::Busy(_));
+    let broken = readings.iter().filter(|r| !is_busy(r)).flat_map(|r| &r.breaches);
     let broken = broken.map(|b| Weighed { rule: b.rule, severity: b.severity, kind: verdict::Kind::Breach });
     let compared = pairs.weighed.iter().chain(&answer.weighed).copied();
     // That an entry needs an error does not say which: without a word on it any failure would be right.

@@ -103,15 +103,6 @@ pub enum Verdict {
     Error,
 }
 
-// === impl Judged ===
-
-impl Judged {
-    /// Why nobody answered, where nobody did: no usable answer, or refusals that are themselves wrong.
-    pub fn unanswered(&self) -> Option<&str> {
-        self.reason.as_deref().filter(|_| matches!(self.verdict, Verdict::Error | Verdict::Fail))
-    }
-}
-
 // === impl Verdict ===
 
 impl Verdict {

@@ -275,7 +275,11 @@ fn a_broken_rule_is_told_whatever_became_of_the_comparison() {
     assert_eq!(found(&[failed(Mode::Whole, 429), odd()]), told(Verdict::Fail));
     assert_eq!(found(&[whole(HI), odd(), odd(), whole(ho)]), told(Verdict::Fail));
     assert_eq!(found(&[whole(ho), odd()]), told(Verdict::Fail));
-    // Without it nothing is wrong.
+    // Without it nothing is wrong, however a busy server says so.
+    let busy = exchange(Mode::Whole, None, 429, "application/json", "{}".to_owned());
+    let judged = foreign(&[busy, stream(HI, None)]);
+    assert!(judged.findings.iter().any(|f| f.severity == Severity::Error), "{judged:#?}");
+    assert_eq!((judged.verdict, fails(&judged, FailOn::Warn)), (Verdict::Inconclusive, false));
     assert_eq!(found(&[failed(Mode::Whole, 429), stream(HI, None)]), (Verdict::Inconclusive, vec![], false));
     assert!(!fails(&foreign(&[whole(HI), stream(HI, None), whole(ho)]), FailOn::Error));
     // What hangs stays an error.

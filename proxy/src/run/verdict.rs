@@ -16,8 +16,9 @@
 //! | a difference that lacks its proof | `suspect` |
 //! | nothing of all this | `pass`, if both modes answered and showed what was needed |
 //!
-//! So what a reply does wrong by itself is told whatever became of the comparison. Beside a `fail` or an `error` the
-//! differences that lack proof are no more than a remark: they would blame chance.
+//! So what an answer does wrong by itself is told whatever became of the comparison. How a busy server says so, or one that
+//! refuses everything, is no answer: its breaches are listed and decide nothing. Beside a `fail` or an `error` the differences
+//! that lack proof are no more than a remark: they would blame chance.
 
 use super::Verdict;
 use crate::{finding::Finding, request::case::Need, rules::Severity};
@@ -115,13 +116,13 @@ pub enum ErrorIs {
 
 type Said = (Verdict, Option<String>);
 
-/// The verdict, and why. A fail has a reason only where nobody answered either.
+/// The verdict, and why.
 pub fn verdict(evidence: &Evidence) -> Said {
     if let Some(why) = evidence.broken() {
         return (Verdict::Error, Some(why));
     }
     if evidence.is_wrong(Severity::Error) {
-        return (Verdict::Fail, evidence.refused().filter(|_| !evidence.differs()));
+        return (Verdict::Fail, None);
     }
     if let Some(status) = evidence.busy() {
         return (Verdict::Inconclusive, Some(format!("status {status}, also after retries")));
@@ -141,11 +142,16 @@ pub fn verdict(evidence: &Evidence) -> Said {
     evidence.exercised()
 }
 
-/// Whether a finding of an entry with this verdict counts against the server. Where the comparison came to nothing, a
-/// difference blames nobody; a rule that one exchange broke by itself needs no comparison.
+/// Whether a finding of an entry with this verdict counts against the server. What a server says while it is busy, and what
+/// was there only once, blames nobody. Where the comparison came to nothing a difference does not either; a rule that one
+/// exchange broke by itself needs no comparison.
 pub fn blames(verdict: Verdict, finding: &Finding) -> bool {
     let is_difference = ["parity/", "expect/", "truth/"].iter().any(|kind| finding.rule.starts_with(kind));
-    !is_difference || is_settled(verdict)
+    match verdict {
+        Verdict::Pass | Verdict::Fail | Verdict::Error => true,
+        Verdict::Suspect | Verdict::Skipped => !is_difference,
+        Verdict::Unstable | Verdict::Inconclusive => false,
+    }
 }
 
 /// Whether the comparison came to something, or there is no answer at all to be compared.
@@ -217,15 +223,8 @@ impl Evidence {
     /// Whether something is wrong that needs no proof or has it. Of breaches only errors are; of differences all that
     /// are bad enough, since a pass means that there is none.
     fn is_wrong(&self, least: Severity) -> bool {
-        self.has(Kind::Breach, Severity::Error) || self.differs_by(least)
-    }
-
-    fn differs(&self) -> bool {
-        self.differs_by(Severity::Warn)
-    }
-
-    fn differs_by(&self, least: Severity) -> bool {
-        self.has(Kind::Structure, least) || self.has(Kind::Proven, least)
+        let is_broken = self.has(Kind::Breach, Severity::Error) && self.refused().is_none();
+        is_broken || self.has(Kind::Structure, least) || self.has(Kind::Proven, least)
     }
 
     fn has(&self, kind: Kind, least: Severity) -> bool {
@@ -339,15 +338,21 @@ mod tests {
     #[test]
     fn a_difference_blames_nobody_where_the_comparison_came_to_nothing() {
         use crate::finding::example::finding;
-        let breach = finding("openai-chat/role-repeated", "", &["1"]);
-        for rule in ["parity/content", "expect/content", "truth/content"] {
-            let difference = finding(rule, "content", &["1"]);
-            for verdict in [Verdict::Suspect, Verdict::Unstable, Verdict::Inconclusive, Verdict::Skipped] {
-                assert!(!blames(verdict, &difference) && blames(verdict, &breach), "{verdict:?}");
+        let check = |verdict, expect: [bool; 2]| {
+            let breach = finding("openai-chat/role-repeated", "", &["1"]);
+            for rule in ["parity/content", "expect/content", "truth/content"] {
+                let difference = finding(rule, "content", &["1"]);
+                assert_eq!([blames(verdict, &difference), blames(verdict, &breach)], expect, "{verdict:?}");
             }
-            for verdict in [Verdict::Pass, Verdict::Fail, Verdict::Error] {
-                assert!(blames(verdict, &difference) && blames(verdict, &breach), "{verdict:?}");
-            }
+        };
+        for verdict in [Verdict::Pass, Verdict::Fail, Verdict::Error] {
+            check(verdict, [true, true]);
+        }
+        for verdict in [Verdict::Suspect, Verdict::Skipped] {
+            check(verdict, [false, true]);
+        }
+        for verdict in [Verdict::Unstable, Verdict::Inconclusive] {
+            check(verdict, [false, false]);
         }
     }
 
@@ -372,12 +377,11 @@ mod tests {
             &Evidence { outcomes: vec![refused(), Answered], ..found(Error, Kind::Structure) },
             Verdict::Fail,
         );
-        // What is wrong with a refusal is wrong, and still nobody answered: who counts that asks for the reason.
+        // A server that wraps its refusals oddly has still refused.
         let odd = Evidence { outcomes: vec![refused(), refused()], ..found(Error, Kind::Breach) };
-        let why = "refused alike in both modes: status 400".to_owned();
-        assert_eq!(verdict(&odd), (Verdict::Fail, Some(why)));
-        let two = Evidence { outcomes: vec![refused(), Answered], ..odd };
-        assert_eq!(verdict(&two), (Verdict::Fail, None));
+        check(&odd, Verdict::Error);
+        check(&Evidence { outcomes: vec![refused(), Answered], ..odd.clone() }, Verdict::Fail);
+        check(&Evidence { error: ErrorIs::Expected, ..odd }, Verdict::Fail);
     }
 
     #[test]

@@ -285,7 +285,8 @@ fn vanished(judged: &Judged, attempt: u32) -> String {
 impl Progress {
     /// Counts errors that are alike; says why the run should stop once there are too many in a row.
     fn note(&mut self, judged: &Judged) -> Option<String> {
-        let Some(why) = judged.unanswered() else {
+        let why = judged.reason.as_ref().filter(|_| judged.verdict == Verdict::Error);
+        let Some(why) = why else {
             // What was never sent says nothing about the server.
             if judged.verdict != Verdict::Skipped {
                 self.alike = None;

@@ -172,19 +172,3 @@ async fn an_entry_whose_judging_breaks_is_told_and_kept() {
     assert_eq!(heard.done, [0, 1, 2].map(|index| (id(index), expect[index])));
     assert_eq!(heard.kept, [(id(1), EACH)]);
 }
-
-#[tokio::test]
-async fn refusals_that_are_wrong_themselves_stop_a_run_too() {
-    let listener = listener().await;
-    let judge = |entry: &Entry, _: &[Exchange]| {
-        let why = format!("refused alike in both modes: status 404 for {}", entry.id);
-        Judged { reason: Some(why), ..verdict(entry, Verdict::Fail) }
-    };
-    let bench = bench(&listener, 3 * MAX_ALIKE, None, Box::new(judge));
-    let server = tokio::spawn(serve(listener, || async {}));
-    let mut heard = Heard::default();
-    work_off(&bench, 2, &mut heard, std::future::pending()).await;
-    server.abort();
-    assert_eq!(heard.done.len(), MAX_ALIKE);
-    assert!(heard.aborted.unwrap().starts_with("5 cases in a row without a usable answer"));
-}
