@@ -1,4 +1,4 @@
-//! Evidence of tokens that both replies bring, where it differs.
+//! Evidence of tokens that both replies bring, where it differs. Of logprobs a rule of their own speaks.
 
 use super::Difference;
 use crate::fold::reply::Proof;
@@ -9,7 +9,7 @@ pub const RULE: &str = "parity/token-ids";
 /// The difference between the strongest evidence that both replies bring; `None` where it is equal or they share none.
 pub fn compare(left: &Proof, right: &Proof) -> Option<Difference> {
     let (path, a, b) = left.shared(right)?;
-    (a != b).then(|| first_apart(path, a, b))
+    (a != b && path != Proof::LOGPROBS).then(|| first_apart(path, a, b))
 }
 
 /// The first part that differs, of evidence that lists its parts with commas between them.

@@ -127,8 +127,9 @@ const ASPECTS: &[(&str, Aspect)] = &[
     ("merge/*", Aspect::Client),
 ];
 
-/// What stands at a place of the reply and yet is form: chance does not touch it.
-const FORM: [&str; 4] = [
+/// What stands at a place of the reply and yet takes no proof: form, which chance does not touch, and the proof itself.
+const FORM: [&str; 5] = [
+    "parity/token-ids",
     "parity/tool-arguments-kind",
     "parity/tool-id-form",
     "parity/content-presence",

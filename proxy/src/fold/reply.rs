@@ -237,6 +237,9 @@ impl Text {
 // === impl Proof ===
 
 impl Proof {
+    /// Where the evidence of `token_bytes` stands in a reply.
+    pub const LOGPROBS: &str = "logprobs";
+
     /// `Some(true)` if both hold the same kind of evidence and it is equal, `Some(false)` if it differs, `None` if
     /// they share no kind.
     pub fn same_tokens(&self, other: &Self) -> Option<bool> {
@@ -249,7 +252,7 @@ impl Proof {
         let kinds = [
             ("token_ids", &self.token_ids, &other.token_ids),
             ("tfengine.token_sha", &self.token_sha, &other.token_sha),
-            ("logprobs", &self.token_bytes, &other.token_bytes),
+            (Self::LOGPROBS, &self.token_bytes, &other.token_bytes),
         ];
         kinds.into_iter().find_map(|(path, a, b)| Some((path, a.as_deref()?, b.as_deref()?)))
     }

@@ -185,7 +185,7 @@ fn logprobs_of_all_tokens_prove_what_ids_prove() {
     check(&equal, Verdict::Fail, &["parity/content"]);
     assert_eq!(equal.tokens, Tokens::EqualBytes);
     let differ = pair(&["H", "i", ""], &["H", "o", ""]);
-    check(&differ, Verdict::Suspect, &["parity/content", "parity/token-ids"]);
+    check(&differ, Verdict::Suspect, &["parity/content", "parity/logprobs-tokens"]);
     assert_eq!(differ.tokens, Tokens::Different);
     // Three tokens are billed: one may be the end of the turn, two are not accounted for.
     check(&pair(&["H", "i"], &["H", "i"]), Verdict::Fail, &["parity/content"]);
