@@ -162,7 +162,8 @@ pub struct CheckArgs {
     /// Send at most so many requests; cases beyond are skipped.
     #[arg(long, value_name = "N", requires = "check")]
     pub max_requests: Option<usize>,
-    /// Known failures, a line each: `PATTERN [RULE] # reason`. They do not count, and one that no longer shows is told.
+    /// Known failures, a line each: `PATTERN [RULE] # reason`. They do not count, and one that no longer shows is told. Stands
+    /// in place of the list that comes with the built-in cases and holds for the bundled engine.
     #[arg(long, value_name = "FILE", requires = "check")]
     pub known_failing: Option<PathBuf>,
     /// The least that makes the exit status 1.

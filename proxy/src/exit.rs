@@ -35,7 +35,7 @@ pub enum Exit {
 pub struct Tally {
     /// Entries that were judged.
     pub judged: usize,
-    /// Entries that passed, failed, or were suspect or unstable: something answered and something was compared.
+    /// Entries that passed or failed; what is suspect or unstable was not judged to its end.
     pub exercised: usize,
     /// Entries that were skipped.
     pub skipped: usize,

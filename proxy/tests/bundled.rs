@@ -102,6 +102,69 @@ fn an_engine_in_another_process_is_judged_as_the_bundled_one_is() {
     assert_eq!(comparable(&bundled), comparable(&other));
 }
 
+/// What comes with the built-in cases holds for our engine wherever it runs.
+#[test]
+fn what_is_known_of_our_engine_is_known_in_another_process_too() {
+    let folder = Folder::new();
+    let engine = Running::engine(&folder, &[]);
+    folder
+        .run(&["--check", "--upstream", &engine.url, "--suite", "later", "--rounds", "whole,1"])
+        .expect(0, &["known findings"]);
+    let known = report(&folder)["cases"][0]["findings"][0].clone();
+    assert!(known["known"].as_str().is_some_and(|why| !why.is_empty()), "{known}");
+    assert!(known["right"].is_string() || known["whole"].is_null(), "{known}");
+    folder.write("none.txt", "");
+    let own = ["--check", "--suite", "later", "--rounds", "1", "--known-failing", "none.txt"];
+    folder.run(&own).expect(1, &["FAIL"]);
+}
+
+/// What the live proxy kept was seen once; a check removes what checks left.
+#[test]
+fn a_check_leaves_what_the_live_proxy_kept() {
+    let (folder, _engine) = planted();
+    let kept = |name: &str| folder.at("reports/latest/failed").join(name).join("request.json").is_file();
+    assert!(kept("hermes-one-call"));
+    fs::rename(
+        folder.at("reports/latest/failed/hermes-one-call"),
+        folder.at("reports/latest/failed/live-0a1b2c3d4e5f-1"),
+    )
+    .unwrap();
+    folder.run(&["--check", "--run", "glm/one-call", "--rounds", "1"]).expect(0, &[]);
+    assert!(kept("live-0a1b2c3d4e5f-1"));
+    let (folder, _engine) = planted();
+    folder.run(&["--check", "--run", "glm/one-call", "--rounds", "1"]).expect(0, &[]);
+    assert!(!folder.at("reports/latest/failed/hermes-one-call").exists());
+}
+
+/// The request of a recording is an envelope; its body is what counts.
+#[test]
+fn a_recordings_request_is_a_request_of_a_pair() {
+    let (folder, _engine) = planted();
+    let at = |name: &str| format!("reports/latest/failed/hermes-one-call/{name}");
+    let body: Value = serde_json::from_str(&folder.read(&at("request.json"))).unwrap();
+    folder.write("bare.json", body["body"].to_string());
+    let judged = |request: &str| {
+        let files = ["--whole", &at("whole.json"), "--stream", &at("stream-1.sse")];
+        let ran = folder.run(&[&["rejudge", "--request", request], &files[..]].concat());
+        (ran.status, ran.out.replace(request, "REQUEST"))
+    };
+    let (status, told) = judged("bare.json");
+    assert!(status == 1 && told.contains("parity/tool-count") && !told.contains("was not offered"), "{told}");
+    assert_eq!(judged(&at("request.json")), (status, told));
+    folder.write("odd.json", r#"{"schema": "tfproxy.recording/1", "body": 1}"#);
+    folder
+        .run(&[
+            "rejudge",
+            "--request",
+            "odd.json",
+            "--whole",
+            &at("whole.json"),
+            "--stream",
+            &at("stream-1.sse"),
+        ])
+        .expect(2, &["odd.json: a recording's request without a JSON object as its body"]);
+}
+
 #[test]
 fn the_rounds_that_are_named_are_asked() {
     let folder = Folder::new();

@@ -24,6 +24,9 @@ use tokio::task::spawn_blocking;
 /// Entries whose bytes are kept; a server that fails everywhere says the same with fewer.
 const MAX_KEPT: usize = 500;
 
+/// How the folders begin in which the live proxy keeps exchanges.
+const LIVE_FOLDERS: &str = "live-";
+
 /// Progress is shown each time so many entries are done.
 const STEP: usize = 16;
 
@@ -107,10 +110,15 @@ impl Sink for Keeper<'_> {
     }
 }
 
-/// Removes the recordings of a folder, and nothing else that may lie there.
+/// Removes the recordings of a folder that a check left, and nothing else that may lie there: what the live proxy kept was
+/// seen once.
 fn clear(failed: &Path) -> io::Result<()> {
     for entry in fs::read_dir(failed)? {
-        let path = entry?.path();
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with(LIVE_FOLDERS) {
+            continue;
+        }
         if store::is_recording(&path) || store::is_leftover(&path) {
             fs::remove_dir_all(path)?;
         }

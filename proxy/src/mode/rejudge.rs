@@ -128,6 +128,11 @@ fn heard(pair: &Pair) -> Result<Heard, RejudgeError> {
 fn object(path: &Path) -> Result<Map<String, Value>, RejudgeError> {
     let problem = |problem: String| RejudgeError::Request { path: path.to_owned(), problem };
     match serde_json::from_slice(&store::read_file(path)?) {
+        // A file of a recording: the body stands in it.
+        Ok(Value::Object(mut object)) if object.contains_key("schema") => match object.remove("body") {
+            Some(Value::Object(body)) => Ok(body),
+            _ => Err(problem("a recording's request without a JSON object as its body".to_owned())),
+        },
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(problem("the request is no JSON object".to_owned())),
         Err(error) => Err(problem(format!("the request is no JSON: {error}"))),

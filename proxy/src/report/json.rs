@@ -5,7 +5,7 @@
 
 use super::{Report, model::Totals};
 use crate::{
-    finding::{Fault, Finding},
+    finding::{Fault, Finding, Side},
     run::{Judged, Sent},
 };
 use serde::Serialize;
@@ -103,8 +103,13 @@ struct FindingJson<'a> {
     severity: &'static str,
     rounds: &'a [String],
     path: &'a str,
+    /// The right value, where there is one to be held against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    right: Option<&'a str>,
     whole: Option<&'a str>,
     stream: Option<&'a str>,
+    /// Why it is declared known and does not count; null where it counts.
+    known: Option<&'a str>,
     because_of: Option<&'a str>,
     event: Option<usize>,
     diff: Option<&'a str>,
@@ -219,13 +224,18 @@ impl<'a> ExchangeJson<'a> {
 
 impl<'a> FindingJson<'a> {
     fn of(finding: &'a Finding) -> Self {
+        // A finding against the right answer holds that in place of the whole reply's value.
+        let is_answer = ["expect/", "truth/"].iter().any(|family| finding.rule.starts_with(family));
+        let got = |side| finding.stream.as_deref().filter(|_| [side, Side::Both].contains(&finding.side));
         Self {
             rule: &finding.rule,
             severity: finding.severity.name(),
             rounds: &finding.rounds,
             path: &finding.path,
-            whole: finding.whole.as_deref(),
-            stream: finding.stream.as_deref(),
+            right: finding.whole.as_deref().filter(|_| is_answer),
+            whole: if is_answer { got(Side::Whole) } else { finding.whole.as_deref() },
+            stream: if is_answer { got(Side::Stream) } else { finding.stream.as_deref() },
+            known: finding.known.as_deref(),
             because_of: finding.because_of.as_deref(),
             event: finding.event,
             diff: finding.diff.as_deref(),
