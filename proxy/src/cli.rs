@@ -3,6 +3,7 @@
 //! Out: [`Cli`], which [`settings`](crate::settings) checks.
 
 use crate::{
+    mode::puppet::checkpoint::Precision,
     plan::Rounds,
     report::text::Show,
     request::{Dialect, select::Shard},
@@ -68,6 +69,8 @@ pub enum Mode {
         /// A rule's id.
         id: Option<String>,
     },
+    /// A checkpoint that says exactly what it is told, for any engine
+    Puppet(PuppetArgs),
     /// The bundled engine alone.
     Engine(EngineArgs),
 }
@@ -114,6 +117,9 @@ pub struct CheckArgs {
     /// The model to ask; the upstream's first where absent.
     #[arg(long, value_name = "NAME", requires = "check")]
     pub model: Option<String>,
+    /// The upstream serves a puppet checkpoint of this format, as `tfproxy puppet` writes it: it is told what to say.
+    #[arg(long, value_name = "FORMAT", requires_all = ["check", "upstream"])]
+    pub puppet: Option<String>,
     /// The profile of rules; found out where absent.
     #[arg(long, value_name = "NAME", requires = "check")]
     pub profile: Option<String>,
@@ -232,6 +238,28 @@ pub struct PlantsArgs {
     /// Entries under way at once, at most 256.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+}
+
+/// Options of `puppet`.
+#[derive(Debug, Args)]
+pub struct PuppetArgs {
+    /// How it writes reasoning and calls: hermes, glm or qwen3-xml.
+    pub format: String,
+    /// The folder to write to.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Tokens of the window at the end of the prompt that holds the text and its end.
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    pub window: usize,
+    /// A family's own chat template instead of the built-in one.
+    #[arg(long, value_name = "FILE")]
+    pub template: Option<PathBuf>,
+    /// Write a GGUF too, for llama.cpp and Ollama.
+    #[arg(long)]
+    pub gguf: bool,
+    /// How numbers are stored.
+    #[arg(long, value_enum, default_value = "bf16")]
+    pub precision: Precision,
 }
 
 /// Options of `engine`.

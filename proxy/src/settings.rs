@@ -3,7 +3,7 @@
 //! In: [`Cli`]. Out: a [`Task`], or what is wrong with the settings.
 
 use crate::{
-    cli::{AccessArgs, CheckArgs, Cli, EngineArgs, MessageFormat, Mode, PlantsArgs, RejudgeArgs},
+    cli::{AccessArgs, CheckArgs, Cli, EngineArgs, MessageFormat, Mode, PlantsArgs, PuppetArgs, RejudgeArgs},
     exchange::{
         BadRoot, Credentials, Limits, Root,
         credentials::{BadCredentials, PlainHttp},
@@ -40,6 +40,8 @@ pub enum Task {
     Plants(PlantsArgs),
     /// Explain rules.
     Rules(Option<String>),
+    /// Write a puppet.
+    Puppet(PuppetArgs),
     /// Serve the bundled engine.
     Engine(EngineArgs),
 }
@@ -90,6 +92,8 @@ pub struct CheckSettings {
     pub access: Access,
     /// The model to ask.
     pub model: Option<String>,
+    /// The format of the puppet checkpoint there.
+    pub puppet: Option<String>,
     /// The profile of rules.
     pub profile: Option<String>,
     /// Files and folders of cases; the built-in ones where empty.
@@ -191,6 +195,7 @@ pub fn settle(cli: Cli, environment: impl Fn(&str) -> Option<String>) -> Result<
         Some(Mode::Rejudge(args)) => Ok(Task::Rejudge(args)),
         Some(Mode::Plants(args)) => check_jobs(args.jobs).map(|()| Task::Plants(args)),
         Some(Mode::Rules { id }) => Ok(Task::Rules(id)),
+        Some(Mode::Puppet(args)) => Ok(Task::Puppet(args)),
         Some(Mode::Engine(args)) => Ok(Task::Engine(args)),
         None => {
             let access = access(cli.upstream, &cli.access, environment)?;
@@ -282,6 +287,7 @@ fn check(args: CheckArgs, access: Access, report: PathBuf) -> Result<CheckSettin
     Ok(CheckSettings {
         access,
         model: args.model,
+        puppet: args.puppet,
         profile: args.profile,
         cases: args.cases,
         selection: Selection {

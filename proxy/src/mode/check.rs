@@ -14,7 +14,7 @@ use crate::{
     cli::MessageFormat,
     exit::{Exit, Tally},
     finding::Known,
-    plan::{Depth, Entry, Rounds, Target, exchanges, plan},
+    plan::{Depth, Entry, Model, Rounds, Target, exchanges, plan},
     report::{self, Report, text},
     request::{case::Case, select::Pattern},
     run::{
@@ -56,14 +56,18 @@ async fn checked(settings: &CheckSettings) -> Stopped {
     let named = named_known(settings)?;
     let ready =
         Ready::new(&settings.access, Plants::Refused, settings.model.as_deref(), settings.profile.as_deref());
-    let ready = ready.await.map_err(|error| {
+    let not_ready = |error: NotReady| {
         complain(&error);
-        if matches!(error, NotReady::NoProfile { .. }) { Exit::Usage } else { Exit::NotRun }
-    })?;
+        let is_usage = matches!(error, NotReady::NoProfile { .. } | NotReady::NoFormat(_));
+        if is_usage { Exit::Usage } else { Exit::NotRun }
+    };
+    let ready = ready.await.map_err(not_ready)?;
+    let ready = ready.with_puppet(settings.puppet.as_deref()).await.map_err(not_ready)?;
     let known = named.map_or_else(|| own_known(settings, &ready), Ok)?;
     let target = ready.target(&settings.rounds, settings.repeat, settings.model.as_deref());
     let cases = asked(cases, settings, &target);
-    let entries = plan(&cases, &settings.dialects, settings.depth, &settings.selection);
+    let mut entries = plan(&cases, &settings.dialects, settings.depth, &settings.selection);
+    ready.count_as_billed(&mut entries);
     let exit = if entries.is_empty() {
         complain(nothing(settings));
         Exit::NotExercised
@@ -77,14 +81,17 @@ async fn checked(settings: &CheckSettings) -> Stopped {
 }
 
 /// What is asked where the user names no cases: a puppet says texts, any other model answers prompts.
-fn asked(cases: Vec<Arc<Case>>, settings: &CheckSettings, target: &Target) -> Vec<Arc<Case>> {
+fn asked(mut cases: Vec<Arc<Case>>, settings: &CheckSettings, target: &Target) -> Vec<Arc<Case>> {
+    if let Model::Checkpoint { format, .. } = &target.model {
+        cases.retain(|case| case.format.as_ref() == Some(format));
+    }
     let is_default = settings.cases.is_empty()
         && settings.selection.suites.is_empty()
         && settings.selection.run.is_empty();
     if !is_default {
         return cases;
     }
-    let has_puppets = matches!(target.model, crate::plan::Model::Puppets(_));
+    let has_puppets = !matches!(target.model, Model::Named(_));
     let is_prompted = |case: &Case| case.id.split('/').next() == Some(PROMPTED);
     cases.into_iter().filter(|case| is_prompted(case) != has_puppets).collect()
 }
@@ -190,6 +197,7 @@ fn repeat(settings: &CheckSettings) -> String {
     let mut words = vec!["tfproxy --check".to_owned()];
     words.extend_from_slice(&settings.access.words);
     words.extend(settings.model.as_ref().map(|model| format!("--model {}", quoted(model))));
+    words.extend(settings.puppet.as_ref().map(|format| format!("--puppet {}", quoted(format))));
     words.extend(settings.profile.as_ref().map(|profile| format!("--profile {}", quoted(profile))));
     words
         .extend(settings.cases.iter().map(|path| format!("--cases {}", quoted(&path.display().to_string()))));

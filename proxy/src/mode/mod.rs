@@ -6,9 +6,11 @@ use std::io::{self, Write};
 pub mod bundled;
 pub mod check;
 pub mod engine;
+pub mod handshake;
 mod keep;
 pub mod plants;
 pub mod proxy;
+pub mod puppet;
 pub mod ready;
 pub mod rejudge;
 pub mod replay;
@@ -22,6 +24,7 @@ pub async fn run(task: Task) -> Exit {
         Task::Check(settings) => check::run(*settings).await,
         Task::Plants(args) => plants::run(&args).await,
         Task::Rules(id) => rules::run(id.as_deref()),
+        Task::Puppet(args) => puppet::run(&args),
         Task::Engine(args) => engine::run(&args).await,
         Task::Serve(settings) => wiring::serve(settings).await,
         Task::Replay(settings) => wiring::replay(settings).await,

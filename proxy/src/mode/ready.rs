@@ -2,17 +2,31 @@
 //!
 //! In: how to reach it. Out: [`Ready`], with the bundled engine started where no other server is named.
 
-use super::bundled::{self, Engine, NoEngine, Plants};
+use super::{
+    bundled::{self, Engine, NoEngine, Plants},
+    handshake::{Bills, NoPuppet, Shaken, shake},
+};
 use crate::{
     exchange::{Sender, send::NoClient},
-    plan::{Cadence, Model, Rounds, Target},
+    plan::{Cadence, Entry, Model, Rounds, Target, Variant, tokens::Vocabulary},
+    request::case::Ends,
     rules::Profile,
     run::{
-        judge::Terms,
+        judge::{Puppet, Terms},
         upstream::{Found, Kind, Unreachable, find_out},
     },
     settings::Access,
 };
+use serde_json::{Map, Value};
+
+/// Tokens a delta, where a server takes a wish: the ends, small primes and more than a marker has.
+const INTERVALS: [u16; 5] = [1, 2, 3, 7, 20];
+
+/// The server that takes such wishes.
+const VARIES: &str = "vLLM";
+
+/// What makes servers tell which tokens a reply comes from, where both modes take it. It changes nothing that is generated.
+const PROVE: [(&str, &str); 1] = [("vLLM", "return_token_ids")];
 
 /// An upstream that is known.
 pub struct Ready {
@@ -24,6 +38,8 @@ pub struct Ready {
     pub profile: &'static Profile,
     /// The engine, if it is the bundled one.
     pub engine: Option<Engine>,
+    /// The puppet in somebody's server, and the format it speaks.
+    pub puppet: Option<(&'static Vocabulary, Shaken)>,
 }
 
 /// Why there is nothing to ask.
@@ -38,6 +54,12 @@ pub enum NotReady {
     /// No upstream.
     #[error(transparent)]
     Unreachable(#[from] Unreachable),
+    /// No puppet.
+    #[error(transparent)]
+    Puppet(#[from] NoPuppet),
+    /// No such format.
+    #[error("--puppet {0:?}: no puppet speaks it")]
+    NoFormat(String),
     /// No such profile.
     #[error("--profile {name:?}: write one of {known}")]
     NoProfile {
@@ -76,11 +98,24 @@ impl Ready {
         let mut found = find_out(&sender, model).await?;
         let profile = wanted.or_else(|| Profile::find(&found.upstream.profile)).unwrap_or(&Profile::OPENAI);
         profile.name.clone_into(&mut found.upstream.profile);
-        Ok(Self { found, sender, profile, engine })
+        Ok(Self { found, sender, profile, engine, puppet: None })
+    }
+
+    /// Shakes hands with a puppet of this format.
+    pub async fn with_puppet(mut self, format: Option<&str>) -> Result<Self, NotReady> {
+        if let Some(format) = format {
+            let vocabulary = Vocabulary::of(format).ok_or_else(|| NotReady::NoFormat(format.to_owned()))?;
+            let shaken = shake(&self.sender, &self.found.upstream.model, vocabulary).await?;
+            self.puppet = Some((vocabulary, shaken));
+        }
+        Ok(self)
     }
 
     /// What the plan has to know. A model that the user names is asked instead of the puppets.
     pub fn target(&self, rounds: &[Rounds], repeat: usize, named: Option<&str>) -> Target {
+        if let Some((vocabulary, shaken)) = &self.puppet {
+            return self.checkpoint(vocabulary.format, shaken, repeat);
+        }
         let has_puppets = !self.found.puppets.is_empty() && named.is_none();
         let rounds = rounds.to_vec();
         Target {
@@ -95,13 +130,51 @@ impl Ready {
                 (false, _) => Cadence::Server,
             },
             plant: None,
+            fields: Map::new(),
             repeat,
+        }
+    }
+
+    fn checkpoint(&self, format: &str, shaken: &Shaken, repeat: usize) -> Target {
+        let server = self.found.upstream.server.as_str();
+        let prove = PROVE.iter().filter(|(name, _)| *name == server);
+        let mut fields: Map<String, Value> = prove.map(|(_, key)| ((*key).to_owned(), true.into())).collect();
+        // Its lead is far beyond any temperature. But where a server constrains what may be said next, the tokens that are
+        // left are all as likely, and only without temperature the same in both modes.
+        fields.insert("temperature".to_owned(), 0.into());
+        Target {
+            model: Model::Checkpoint {
+                name: self.found.upstream.model.clone(),
+                format: format.to_owned(),
+                window: shaken.window,
+                thinks: shaken.thinks,
+            },
+            cadence: if server == VARIES { Cadence::Interval(INTERVALS.to_vec()) } else { Cadence::Server },
+            plant: None,
+            fields,
+            repeat,
+        }
+    }
+
+    /// Adapts what entries expect to be billed to how the server counts.
+    pub fn count_as_billed(&self, entries: &mut [Entry]) {
+        let Some((_, shaken)) = &self.puppet else { return };
+        for entry in entries {
+            let ends =
+                entry.tokens.filter(|_| entry.variant == Variant::Base || entry.variant == Variant::OneCall);
+            let ends = ends.filter(|_| entry.case.ends == Ends::Model);
+            match shaken.bills {
+                Bills::WithEnd => {}
+                Bills::WithoutEnd => entry.tokens = ends.map(|tokens| tokens - 1).or(entry.tokens),
+                Bills::Unclear => entry.tokens = None,
+            }
         }
     }
 
     /// How everything is judged. `repeat` is what a user types to run it again.
     pub fn terms(&self, repeat: String) -> Terms {
-        Terms { profile: self.profile, kind: self.found.kind, repeat }
+        let puppet = if self.puppet.is_some() { Puppet::Seen } else { Puppet::None };
+        Terms { profile: self.profile, kind: self.found.kind, puppet, repeat }
     }
 
     /// Entries under way at once, where the user does not say. A server that is not ours is asked one thing at a time,

@@ -15,7 +15,7 @@ use crate::{
     rules::Profile,
     run::{
         FailOn,
-        judge::{Terms, judge},
+        judge::{Puppet, Terms, judge},
         upstream::{Kind, find_out},
     },
     serve::{Ask, Judge, Sender, TwinOf},
@@ -145,7 +145,7 @@ async fn terms(access: &Access) -> Terms {
 
 fn of_profile(profile: &'static Profile) -> Terms {
     let kind = if profile.name == Profile::TFENGINE.name { Kind::Ours } else { Kind::Foreign };
-    Terms { profile, kind, repeat: String::new() }
+    Terms { profile, kind, puppet: Puppet::None, repeat: String::new() }
 }
 
 /// Judges exchanges by what their case expected, where they have one.

@@ -4,8 +4,9 @@
 
 use crate::request::{Dialect, Mode, Request, case::Case, select::Selection, twin::twin};
 use bytes::Bytes;
-use serde_json::{Map, Value};
-use std::sync::Arc;
+use serde_json::{Map, Value, json};
+use std::{borrow::Cow, sync::Arc};
+use tokens::Vocabulary;
 
 pub mod entry;
 pub mod rounds;
@@ -25,6 +26,8 @@ pub struct Target {
     pub cadence: Cadence,
     /// A plant or decoy to switch on.
     pub plant: Option<String>,
+    /// What every body says besides, where the case does not say it: what makes a server prove its tokens.
+    pub fields: Map<String, Value>,
     /// How often all of it is asked, at least once.
     pub repeat: usize,
 }
@@ -34,8 +37,28 @@ pub struct Target {
 pub enum Model {
     /// Puppets of these formats, each under the name `puppet-FORMAT`.
     Puppets(Vec<String>),
+    /// A checkpoint in a server that is not ours; it reads its text from a window at the end of the prompt.
+    Checkpoint {
+        /// The model's name.
+        name: String,
+        /// The format it speaks.
+        format: String,
+        /// Tokens of the window.
+        window: usize,
+        /// Whether it thinks where the request does not say.
+        thinks: Unasked,
+    },
     /// A model of that name, which says what it wants to.
     Named(String),
+}
+
+/// What a server makes of a request that says nothing of thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unasked {
+    /// The model may open a block; the prompt opens none.
+    Off,
+    /// The prompt opens a block. A text without one then has to be asked for with thinking off.
+    On,
 }
 
 /// Who decides how a reply is cut into deltas.
@@ -47,6 +70,8 @@ pub enum Cadence {
     Header(Vec<Rounds>),
     /// We do, by a suffix of the model's name, since a gateway may drop headers.
     ModelName(Vec<Rounds>),
+    /// We do, by the key `stream_interval` of the body: so many tokens a delta.
+    Interval(Vec<u16>),
 }
 
 /// One exchange to make.
@@ -66,6 +91,15 @@ pub const ROUNDS_HEADER: &str = "x-tfproxy-rounds";
 /// The header that switches on a plant or a decoy.
 const PLANT_HEADER: &str = "x-tfproxy-plant";
 
+/// The keys of the most tokens that a reply may have.
+const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
+/// Tokens that a checkpoint may say beyond its text, so that what it says otherwise shows in the number.
+const SLACK: usize = 32;
+
+/// The key of what a request says to the chat template.
+const TEMPLATE_WORDS: &str = "chat_template_kwargs";
+
 /// The entries that a selection leaves of some cases, in the order of the cases.
 pub fn plan(cases: &[Arc<Case>], dialects: &[Dialect], depth: Depth, selection: &Selection) -> Vec<Entry> {
     let cases = cases.iter().filter(|case| selection.keeps_case(&case.id));
@@ -79,6 +113,7 @@ pub fn plan(cases: &[Arc<Case>], dialects: &[Dialect], depth: Depth, selection: 
 /// The exchanges of an entry in the order they are made; or why it cannot be asked.
 pub fn exchanges(entry: &Entry, target: &Target) -> Result<Vec<Planned>, String> {
     let model = target.model.name(entry)?;
+    let body = &target.model.told(entry)?;
     // A body that names its own schedule is asked as it is.
     let is_own = entry.body.get("model").and_then(Value::as_str).is_some_and(|m| m.contains("+rounds-"));
     let cadence = if is_own { &Cadence::Server } else { &target.cadence };
@@ -88,12 +123,23 @@ pub fn exchanges(entry: &Entry, target: &Target) -> Result<Vec<Planned>, String>
             let streams = rounds.iter().map(|r| (Mode::Stream, Some(*r)));
             [(Mode::Whole, None)].into_iter().chain(streams).collect()
         }
+        Cadence::Interval(tokens) => {
+            let streams = tokens.iter().map(|n| (Mode::Stream, Some(Rounds::Every(u32::from(*n)))));
+            [(Mode::Whole, None)].into_iter().chain(streams).chain([(Mode::Whole, None)]).collect()
+        }
     };
     let all = once.iter().cycle().take(once.len() * target.repeat.max(1));
-    Ok(all.map(|(mode, rounds)| planned(entry, target, &model, *mode, *rounds)).collect())
+    Ok(all.map(|(mode, rounds)| planned(entry, body, target, &model, *mode, *rounds)).collect())
 }
 
-fn planned(entry: &Entry, target: &Target, model: &str, mode: Mode, rounds: Option<Rounds>) -> Planned {
+fn planned(
+    entry: &Entry,
+    body: &Map<String, Value>,
+    target: &Target,
+    model: &str,
+    mode: Mode,
+    rounds: Option<Rounds>,
+) -> Planned {
     let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
     let mut model = model.to_owned();
     match (&target.cadence, rounds) {
@@ -105,7 +151,18 @@ fn planned(entry: &Entry, target: &Target, model: &str, mode: Mode, rounds: Opti
         headers.push((PLANT_HEADER.to_owned(), plant.clone()));
     }
     // A native body is sent as it is: that it names no model may be the point.
-    let asked = if entry.case.body.is_some() { entry.body.clone() } else { with_model(&entry.body, &model) };
+    let is_native = entry.case.body.is_some();
+    let mut asked = if is_native { body.clone() } else { with_model(body, &model) };
+    if !is_native {
+        for (key, value) in &target.fields {
+            asked.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        if let (Cadence::Interval(_), Some(Rounds::Every(tokens)), Mode::Stream) =
+            (&target.cadence, rounds, mode)
+        {
+            asked.insert("stream_interval".to_owned(), tokens.into());
+        }
+    }
     let body = twin(&asked, mode);
     let body = Bytes::from(Value::Object(body).to_string());
     let path = entry.dialect.path().to_owned();
@@ -130,6 +187,8 @@ impl Model {
             (Self::Puppets(formats), Some(format)) if formats.contains(format) => {
                 Ok(format!("puppet-{format}"))
             }
+            (Self::Checkpoint { name, format: own, .. }, Some(format)) if own == format => Ok(name.clone()),
+            (Self::Checkpoint { format, .. }, None) => Err(format!("a puppet of {format} says texts only")),
             (_, Some(format)) => Err(format!("no puppet here speaks {format}")),
             // A puppet repeats a prompt, which is an answer as good as any to an ordinary question.
             (Self::Puppets(formats), None) => match formats.first() {
@@ -138,5 +197,31 @@ impl Model {
             },
             (Self::Named(name), None) => Ok(name.clone()),
         }
+    }
+
+    /// The body of an entry as this model is told it: a checkpoint's text fills a window. Or why it cannot be told.
+    fn told<'a>(&self, entry: &'a Entry) -> Result<Cow<'a, Map<String, Value>>, String> {
+        let (Self::Checkpoint { format, window, thinks, .. }, Some(says)) = (self, &entry.case.says) else {
+            return Ok(Cow::Borrowed(&entry.body));
+        };
+        let vocabulary = Vocabulary::of(format).ok_or_else(|| format!("no puppet speaks {format}"))?;
+        let filled = vocabulary.fill(says, *window).ok_or_else(|| {
+            format!("its text has {} tokens, the puppet's window {window}", vocabulary.encode(says).len() + 1)
+        })?;
+        let mut body = entry.body.clone();
+        let messages = body.get_mut("messages").and_then(Value::as_array_mut);
+        let last = messages.and_then(|messages| messages.last_mut()).and_then(|m| m.get_mut("content"));
+        match last {
+            Some(content) => *content = filled.into(),
+            None => return Err("a body of its own has no place for a window".to_owned()),
+        }
+        // Where a server constrains what may be said, a puppet falls out of step with its text and would never end.
+        if !LIMITS.iter().any(|limit| body.contains_key(*limit)) {
+            body.insert(LIMITS[0].to_owned(), (vocabulary.encode(says).len() + SLACK).into());
+        }
+        if *thinks == Unasked::On && !says.contains("think>") && !body.contains_key(TEMPLATE_WORDS) {
+            body.insert(TEMPLATE_WORDS.to_owned(), json!({ "enable_thinking": false }));
+        }
+        Ok(Cow::Owned(body))
     }
 }

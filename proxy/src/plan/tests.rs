@@ -21,6 +21,7 @@ fn puppets(cadence: Cadence) -> Target {
         model: Model::Puppets(vec!["hermes".to_owned(), "glm".to_owned()]),
         cadence,
         plant: None,
+        fields: serde_json::Map::new(),
         repeat: 1,
     }
 }
@@ -162,4 +163,66 @@ fn a_native_body_is_sent_as_it_is() {
     let named = r#"{"id": "x/a", "body": {"model": "m+rounds-0"}, "dialect": "openai-chat"}"#;
     let all = bodies(named, &puppets(Cadence::Header(vec![Rounds::Whole])));
     assert_eq!((all.len(), all[0].as_str()), (4, r#"{"model":"m+rounds-0"}"#));
+}
+
+fn checkpoint(thinks: Unasked, cadence: Cadence) -> Target {
+    let (name, format) = ("puppet-glm-64".to_owned(), "glm".to_owned());
+    let fields = [("temperature".to_owned(), Value::from(0))].into_iter().collect();
+    Target { model: Model::Checkpoint { name, format, window: 64, thinks }, fields, ..puppets(cadence) }
+}
+
+/// The bodies that ask the first entry of a case.
+fn told(text: &str, target: &Target) -> Result<Vec<Value>, String> {
+    let entry = plan(&[case(text)], &Dialect::ALL, Depth::Seeded, &Selection::default()).remove(0);
+    let planned = exchanges(&entry, target)?;
+    Ok(planned.iter().map(|p| serde_json::from_slice(&p.request.body).unwrap()).collect())
+}
+
+#[test]
+fn a_checkpoint_is_told_its_text_in_a_window() {
+    let all = told(TWO, &checkpoint(Unasked::Off, Cadence::Server)).unwrap();
+    assert_eq!(all.len(), 4);
+    let text = all[0]["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    assert_eq!(text, format!("abcdef<|user|>{}", "<|endoftext|>".repeat(57)));
+    assert_eq!((&all[0]["model"], &all[0]["temperature"]), (&json!("puppet-glm-64"), &json!(0)));
+    assert_eq!(all[0]["messages"][0]["content"], "s", "what comes before stays");
+    assert_eq!(all[0].get("chat_template_kwargs"), None);
+    assert_eq!(all[0]["max_tokens"], json!(6 + 32), "junk ends");
+    let own = r#"{"id": "glm/a", "format": "glm", "says": "abc", "request": {"max_completion_tokens": 2}}"#;
+    let all = told(own, &checkpoint(Unasked::Off, Cadence::Server)).unwrap();
+    assert_eq!((all[0].get("max_tokens"), &all[0]["max_completion_tokens"]), (None, &json!(2)));
+}
+
+#[test]
+fn what_a_checkpoint_cannot_be_told_is_skipped_with_its_reason() {
+    let target = checkpoint(Unasked::Off, Cadence::Server);
+    let long = format!(r#"{{"id": "glm/a", "format": "glm", "says": "{}"}}"#, "x".repeat(64));
+    assert_eq!(told(&long, &target).unwrap_err(), "its text has 65 tokens, the puppet's window 64");
+    let fits = format!(r#"{{"id": "glm/a", "format": "glm", "says": "{}"}}"#, "x".repeat(63));
+    assert!(told(&fits, &target).is_ok());
+    let other = r#"{"id": "hermes/a", "format": "hermes", "says": "x"}"#;
+    assert_eq!(told(other, &target).unwrap_err(), "no puppet here speaks hermes");
+    let prompt = r#"{"id": "p/a", "request": {"messages": []}}"#;
+    assert_eq!(told(prompt, &target).unwrap_err(), "a puppet of glm says texts only");
+}
+
+#[test]
+fn a_server_that_thinks_by_itself_is_told_not_to_where_the_text_has_no_block() {
+    let off = |text: &str| {
+        let all = told(text, &checkpoint(Unasked::On, Cadence::Server)).unwrap();
+        all[0].pointer("/chat_template_kwargs/enable_thinking").cloned()
+    };
+    assert_eq!(off(TWO), Some(json!(false)));
+    assert_eq!(off(r#"{"id": "glm/a", "format": "glm", "says": "<think>a</think>b"}"#), None);
+    let asked = r#"{"id": "glm/a", "format": "glm", "says": "a", "request": {"chat_template_kwargs": {"enable_thinking": true}}}"#;
+    assert_eq!(off(asked), Some(json!(true)), "what a case says stands");
+}
+
+#[test]
+fn a_server_that_takes_wishes_is_asked_at_several_intervals() {
+    let all = told(TWO, &checkpoint(Unasked::Off, Cadence::Interval(vec![1, 7]))).unwrap();
+    let asked: Vec<_> =
+        all.iter().map(|b| (b.get("stream").is_some(), b.get("stream_interval").cloned())).collect();
+    let streamed = |n: u64| (true, Some(json!(n)));
+    assert_eq!(asked, [(false, None), streamed(1), streamed(7), (false, None)]);
 }

@@ -15,6 +15,7 @@ use crate::{
     plan::Entry,
     request::case::{Basis, Need},
 };
+use serde_json::Value;
 
 /// How the replies stand to what was expected.
 #[derive(Debug)]
@@ -85,8 +86,12 @@ impl Answer {
 
     /// A reply that is not what it should be counts fully only where it is known that the model said its text.
     fn weigh(&self, entry: &Entry, answers: &[&Reading<'_>], ground: Ground) -> Vec<verdict::Weighed> {
+        // A server that constrains calls forces single tokens of them, and a puppet goes on in step: the count is right, and
+        // the text is not what it was told. Only ids tell then.
+        let is_free = |r: &Reading<'_>| !offers_tools(entry) || r.reply.proof.token_ids.is_some();
         let is_said = |r: &Reading<'_>| {
-            ground.says == Says::WhatItIsTold || (entry.tokens.is_some() && r.tokens() == entry.tokens)
+            let is_counted = entry.tokens.is_some() && r.tokens() == entry.tokens;
+            ground.says == Says::WhatItIsTold || (is_counted && is_free(r))
         };
         let each = self.found.iter().zip(answers).flat_map(|(of, reading)| {
             let said = if is_said(reading) { verdict::Kind::Proven } else { verdict::Kind::Unproven };
@@ -98,6 +103,10 @@ impl Answer {
         });
         each.collect()
     }
+}
+
+fn offers_tools(entry: &Entry) -> bool {
+    entry.body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty())
 }
 
 /// Whether a rule holds only if the model said its text. What is wrong alike in both modes proves that no more than what

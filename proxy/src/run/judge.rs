@@ -30,8 +30,20 @@ pub struct Terms {
     pub profile: &'static Profile,
     /// Whose server it is.
     pub kind: Kind,
+    /// Whether a checkpoint there was seen to say what it is told.
+    pub puppet: Puppet,
     /// The command that repeats the run, to which an entry's id is added; empty where none does.
     pub repeat: String,
+}
+
+/// Whether a checkpoint in somebody's server was seen to say what it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Puppet {
+    /// It was, at the start of the run.
+    Seen,
+    /// There is none.
+    #[default]
+    None,
 }
 
 /// Judges an entry.
@@ -39,7 +51,8 @@ pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
     let expect = entry.expect.as_ref();
     let readings: Vec<Reading<'_>> =
         exchanges.iter().map(|e| Reading::of(e, expect, terms.profile)).collect();
-    let ground = Ground { says: Says::of(terms.kind), profile: terms.profile };
+    let told = entry.tokens.filter(|_| terms.puppet == Puppet::Seen && entry.is_puppet());
+    let ground = Ground { says: Says::of(terms.kind, told), profile: terms.profile };
     let pairs = Pairs::of(&readings, ground);
     let answer = Answer::of(entry, &readings, terms.kind, ground);
     let evidence = evidence(entry, &readings, &pairs, &answer, terms.kind);
@@ -149,7 +162,7 @@ fn evidence(
         needs: answer::needs(entry, readings),
         unsaid: answer::unsaid(entry, readings, kind),
         modes: modes(readings),
-        shared_id: shared_id(readings).filter(|_| Says::of(kind) == Says::Anything),
+        shared_id: shared_id(readings).filter(|_| kind == Kind::Foreign),
     }
 }
 

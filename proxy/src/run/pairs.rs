@@ -41,6 +41,9 @@ pub enum Says {
     /// A puppet of our engine: its tokens are the text it was told. That stands in for evidence that a reply does not
     /// bring, and is refuted by evidence that differs: then the puppet said, in one of two modes, what it was not told.
     WhatItIsTold,
+    /// A checkpoint that was seen to say what it is told, in somebody's server: two replies that bill as many tokens as the
+    /// text has come from equal tokens. Servers constrain what a model says, so the number is asked of each reply.
+    AsCounted(u64),
     /// Anything else: only evidence in the replies tells.
     Anything,
 }
@@ -49,8 +52,13 @@ pub enum Says {
 
 impl Says {
     /// What the replies of a server rest on. Ours has no other models than puppets.
-    pub fn of(kind: Kind) -> Self {
-        if kind == Kind::Ours { Self::WhatItIsTold } else { Self::Anything }
+    /// `told` is how many tokens a puppet in it has to say, where one was seen to.
+    pub fn of(kind: Kind, told: Option<u64>) -> Self {
+        match (kind, told) {
+            (Kind::Ours, _) => Self::WhatItIsTold,
+            (Kind::Foreign, Some(told)) => Self::AsCounted(told),
+            (Kind::Foreign, None) => Self::Anything,
+        }
     }
 }
 
@@ -67,12 +75,16 @@ impl Ground {
 
     fn are_equal(self, left: &Reading<'_>, right: &Reading<'_>) -> bool {
         let proven = left.reply.proof.same_tokens(&right.reply.proof);
-        proven.unwrap_or(self.says == Says::WhatItIsTold)
+        proven.unwrap_or_else(|| match self.says {
+            Says::WhatItIsTold => true,
+            Says::AsCounted(told) => [left, right].iter().all(|r| r.tokens() == Some(told)),
+            Says::Anything => false,
+        })
     }
 
     /// Whether chance may be what one question asked twice shows. A puppet leaves it no room.
     fn is_chance(self, left: &Reading<'_>, right: &Reading<'_>) -> bool {
-        self.says == Says::Anything && !self.are_equal(left, right)
+        self.says != Says::WhatItIsTold && !self.are_equal(left, right)
     }
 
     fn differences(self, left: &Reading<'_>, right: &Reading<'_>) -> Vec<Difference> {

@@ -2,7 +2,7 @@
 
 use super::{
     Expected, FailOn, Judged, Tokens, Verdict, fails,
-    judge::{Terms, judge, skipped},
+    judge::{Puppet, Terms, judge, skipped},
     upstream::Kind,
 };
 use crate::{
@@ -89,7 +89,7 @@ fn failed(mode: Mode, status: u16) -> Exchange {
 
 fn terms(kind: Kind) -> Terms {
     let profile = if kind == Kind::Ours { &Profile::TFENGINE } else { &Profile::OPENAI };
-    Terms { profile, kind, repeat: "tfproxy --check".to_owned() }
+    Terms { profile, kind, puppet: Puppet::None, repeat: "tfproxy --check".to_owned() }
 }
 
 fn of_request() -> Entry {
@@ -379,6 +379,34 @@ fn a_foreign_server_is_held_to_facts_and_not_to_policies() {
     let policy = of(&puppet("policy", "Ho"), Kind::Foreign);
     check(&policy, Verdict::Pass, &[]);
     assert_eq!((policy.other_policy, policy.expected), (true, Expected::Mismatch));
+}
+
+#[test]
+fn a_count_is_no_proof_of_a_text_where_calls_may_be_constrained() {
+    let alike = [whole(HI), stream(HI, None)];
+    let mut offers = puppet("fact", "Ho");
+    offers.body.insert("tools".to_owned(), json!([{"type": "function", "function": {"name": "f"}}]));
+    check(&judge(&offers, &alike, &terms(Kind::Foreign)), Verdict::Suspect, &["truth/content"]);
+    let finish = r#""finish_reason":"stop""#;
+    let ids = |exchange| {
+        saying(exchange, |body| body.replace(finish, &format!(r#"{finish},"token_ids":[72,105,264]"#)))
+    };
+    let alike = [ids(whole(HI)), ids(stream(HI, None))];
+    check(&judge(&offers, &alike, &terms(Kind::Foreign)), Verdict::Fail, &["truth/content"]);
+}
+
+#[test]
+fn a_checkpoint_that_bills_its_text_in_both_modes_is_proof() {
+    let seen = Terms { puppet: Puppet::Seen, ..terms(Kind::Foreign) };
+    let entry = Entry { expect: None, ..puppet("policy", "Hi") };
+    let ho = Says { content: "Ho", ..HI };
+    let of = |exchanges: &[Exchange], terms: &Terms| judge(&entry, exchanges, terms);
+    check(&of(&[whole(HI), stream(ho, None)], &seen), Verdict::Fail, &["parity/content"]);
+    check(&of(&[whole(HI), stream(ho, None)], &terms(Kind::Foreign)), Verdict::Suspect, &["parity/content"]);
+    let other = Says { tokens: 4, ..ho };
+    assert_eq!(of(&[whole(HI), stream(other, None)], &seen).verdict, Verdict::Suspect, "another number");
+    let differ = [whole(Says { sha: Some("1"), ..HI }), stream(Says { sha: Some("2"), ..ho }, None)];
+    assert_eq!(of(&differ, &seen).verdict, Verdict::Suspect, "evidence beats the count");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tfproxy::{
     },
     rules::Profile,
     run::{
-        judge::{Terms, judge},
+        judge::{Puppet, Terms, judge},
         upstream::Kind,
     },
 };
@@ -493,7 +493,8 @@ impl Pair {
             entry.case = Arc::new(Case { basis: right.basis, ..(*entry.case).clone() });
         }
         let profile = if kind == Kind::Ours { &Profile::TFENGINE } else { &Profile::OPENAI };
-        let judged = judge(&entry, exchanges, &Terms { profile, kind, repeat: String::new() });
+        let judged =
+            judge(&entry, exchanges, &Terms { profile, kind, puppet: Puppet::None, repeat: String::new() });
         let mut found: Vec<String> = judged.findings.into_iter().map(|finding| finding.rule).collect();
         found.sort();
         found
