@@ -1,11 +1,14 @@
 //! Known failures: findings that somebody has looked at and given a reason for. They are reported as known and do not fail.
 //!
 //! In: a text of lines `PATTERN [RULE-PATTERN] # reason`, both of them patterns as `--run` takes them: an id covers its
-//! `~variants`, a folder all that is in it. Empty lines and lines that begin with `#` are skipped. Out:
+//! `~variants`, a folder all that is in it. Empty lines, lines that begin with `#` and a byte order mark are skipped. Out:
 //! [`Known`], or every mistake of the file at once. An entry that nothing needs any more is stale.
 
 use super::Finding;
-use crate::{request::select::Pattern, rules::Severity};
+use crate::{
+    request::select::Pattern,
+    rules::{Severity, catalogue},
+};
 use std::{collections::HashSet, fmt};
 
 /// The known failures of a run.
@@ -64,6 +67,8 @@ impl Known {
     pub fn read(text: &str) -> Result<Self, Vec<BadLine>> {
         let (mut entries, mut bad): (Vec<KnownEntry>, Vec<BadLine>) = (Vec::new(), Vec::new());
         let mut seen = HashSet::new();
+        // What an editor puts before the first line is no part of it.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (at, line) in text.lines().enumerate() {
             let line_number = at + 1;
             match read_line(line_number, line.trim()) {
@@ -154,6 +159,9 @@ fn read_line(line: usize, text: &str) -> Result<Option<KnownEntry>, &'static str
         return Err("more than an entry pattern and a rule pattern before #");
     };
     let (pattern, rule) = (Pattern::new(pattern), rule.map(Pattern::new));
+    if rule.as_ref().is_some_and(|rule| !catalogue::ids().any(|named| rule.matches(named.id))) {
+        return Err("no rule is called so (tfproxy rules lists them)");
+    }
     Ok(Some(KnownEntry { line, pattern, rule, reason: reason.to_owned() }))
 }
 
@@ -163,8 +171,7 @@ mod tests {
 
     #[test]
     fn every_mistake_of_a_file_is_told_with_its_line() {
-        let text =
-            "# comment\n\nglm/a # fine\nglm/b\nglm/c #\na b c # too many\nglm/a # again\n # only a comment\n";
+        let text = "# comment\n\nglm/a # fine\nglm/b\nglm/c #\na b c # too many\nglm/a # again\n # only a comment\nglm/d parity/contents # no such\nglm/d partly/* # none\n";
         let bad = Known::read(text).unwrap_err();
         let told: Vec<String> = bad.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -174,8 +181,18 @@ mod tests {
                 "line 5: the reason after # is empty",
                 "line 6: more than an entry pattern and a rule pattern before #",
                 "line 7: the same pattern stands on an earlier line",
+                "line 9: no rule is called so (tfproxy rules lists them)",
+                "line 10: no rule is called so (tfproxy rules lists them)",
             ]
         );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        let known = Known::read("\u{feff}glm/a # why\nglm/b # why\n").unwrap();
+        assert_eq!(known.reason("glm/a", Some("parity/content")), Some("why"));
+        assert_eq!(Known::read("\u{feff}# comment\nglm/a").unwrap_err()[0].line, 2);
+        assert_eq!(Known::read("\u{feff}"), Ok(Known::default()));
     }
 
     #[test]
