@@ -133,6 +133,10 @@ fn the_status_follows_the_verdict() {
         (Verdict::Suspect, error, FailOn::Warn, 0),
         (Verdict::Suspect, error, FailOn::Suspect, 1),
         (Verdict::Unstable, error, FailOn::Suspect, 1),
+        (Verdict::Error, None, FailOn::Error, 1),
+        (Verdict::Error, warn, FailOn::Error, 1),
+        (Verdict::Skipped, None, FailOn::Suspect, 0),
+        (Verdict::Inconclusive, error, FailOn::Warn, 0),
     ] {
         let (judge, _) = judge(verdict, severity);
         assert_eq!(run(&source, &judge, fail_on).0, expect, "{verdict:?} {severity:?} {fail_on:?}");

@@ -427,6 +427,18 @@ async fn a_failing_exchange_leaves_a_folder_that_reads() {
 }
 
 #[tokio::test]
+async fn what_has_no_usable_answer_is_kept_though_no_finding_says_so() {
+    let stage = stage(answer(b"useless")).await;
+    let proxy = proxy(&stage.url, Shadow::Twin, Record::Failing).await;
+    proxy.ask(&chat(false)).await;
+    proxy.idle().await;
+    let status = proxy.server.status();
+    let id = status["failed"][0].as_str().unwrap();
+    assert!(proxy.folder.path().join("failed").join(store::folder_name(id)).is_dir(), "{status}");
+    assert_eq!(status["findings"]["error"], 0);
+}
+
+#[tokio::test]
 async fn a_recorded_exchange_keeps_no_secret() {
     let script = format!("HTTP/1.1 200 OK\r\nset-cookie: {SECRET}\r\ncontent-length: 5\r\n\r\nwrong");
     let stage = stage(vec![Play::Bytes(script.into_bytes())]).await;

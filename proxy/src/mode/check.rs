@@ -219,7 +219,7 @@ fn tally(report: &Report, fail_on: FailOn) -> Tally {
         exercised: totals.passed + totals.failed + doubtful,
         skipped: totals.skipped,
         errors: report.of_verdict(Verdict::Error).count(),
-        counted: usize::from(report.fails(fail_on.least())) + doubtful,
+        counted: usize::from(report.fails(fail_on)),
         stale: report.stale.len(),
         aborted: report.aborted.is_some(),
     }

@@ -12,8 +12,9 @@ use crate::{
     },
     request::Mode,
     run::{
-        Judged, Verdict,
+        FailOn, Judged, Verdict, counted,
         event::{RunEvent, Upstream},
+        fails, is_unanswered,
         verdict::blames,
     },
 };
@@ -134,9 +135,9 @@ impl Report {
         totals
     }
 
-    /// Whether something fails that nobody has declared known: a finding of at least this severity, or no usable answer.
-    pub fn fails(&self, at: Severity) -> bool {
-        self.entries.iter().any(|entry| is_unanswered(entry) || counted(entry).any(|f| f.severity >= at))
+    /// Whether something fails that nobody has declared known.
+    pub fn fails(&self, fail_on: FailOn) -> bool {
+        self.entries.iter().any(|entry| fails(entry, fail_on))
     }
 
     /// Entries that fail and are not known to.
@@ -234,11 +235,6 @@ const fn how(verdict: Verdict) -> How {
     if matches!(verdict, Verdict::Pass | Verdict::Fail) { How::Fully } else { How::InPart }
 }
 
-/// Whether no usable answer came and nobody has declared that known, be it by one of the findings.
-fn is_unanswered(entry: &Judged) -> bool {
-    entry.verdict == Verdict::Error && entry.findings.iter().all(Finding::counts)
-}
-
 /// Findings that blame the server, known ones included.
 fn blaming(entry: &Judged) -> Vec<Finding> {
     entry.findings.iter().filter(|f| blames(entry.verdict, f)).cloned().collect()
@@ -246,11 +242,6 @@ fn blaming(entry: &Judged) -> Vec<Finding> {
 
 fn differs(entry: &Judged) -> bool {
     counted(entry).any(|finding| finding.severity > Severity::Info)
-}
-
-/// Findings that blame the server and that nobody has declared known.
-fn counted(entry: &Judged) -> impl Iterator<Item = &Finding> {
-    entry.findings.iter().filter(move |f| f.counts() && blames(entry.verdict, f))
 }
 
 /// An entry without a usable answer may have no finding that could be marked: its reason becomes one.

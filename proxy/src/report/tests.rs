@@ -11,7 +11,7 @@ use crate::{
     request::{Dialect, Mode},
     rules::Severity,
     run::{
-        Judged, Sent, Tokens, Verdict,
+        FailOn, Judged, Sent, Tokens, Verdict,
         event::{RunEvent, Upstream},
     },
 };
@@ -192,7 +192,7 @@ fn a_passing_run() {
     let report = Report::of(run(vec![judged("hermes/a", Verdict::Pass, Vec::new())]), &Known::default());
     let lines = printed(&report, Volume::Quiet, None, 0);
     assert_eq!(lines.lines().next(), Some("PASS    1 of 1 case  (no finding)"));
-    assert!(!report.fails(Severity::Warn) && !report.is_hollow());
+    assert!(!report.fails(FailOn::Warn) && !report.is_hollow());
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn known_failures_do_not_fail_and_go_stale() {
         hanging,
     ];
     let report = Report::of(run(entries), &known);
-    assert!(!report.fails(Severity::Info));
+    assert!(!report.fails(FailOn::Warn));
     assert_eq!(report.faults, []);
     assert_eq!(report.stale, ["line 2: hermes/gone"]);
     let lines = printed(&report, Volume::Full, None, 5);
@@ -217,7 +217,7 @@ fn known_failures_do_not_fail_and_go_stale() {
 fn what_is_suspect_is_no_fault() {
     let report = Report::of(run(vec![judged("hermes/a", Verdict::Suspect, lost_call())]), &Known::default());
     assert_eq!(report.faults, []);
-    assert!(!report.fails(Severity::Error));
+    assert_eq!(FailOn::ALL.map(|fail_on| report.fails(fail_on)), [false, false, true]);
     let lines = printed(&report, Volume::Full, None, 4);
     assert!(lines.contains("NOTHING judged to the end in 1 case  (1 suspect)\n"), "{lines}");
     assert!(
@@ -276,7 +276,7 @@ fn an_entry_without_an_answer_says_why_also_where_something_was_found() {
     assert!(lines.contains("\n  hermes/hang  hangs: nothing more came after 7 bytes\n"), "{lines}");
     hanging.findings[0].severity = Severity::Info;
     let report = Report::of(run(vec![hanging, passing]), &Known::default());
-    assert!(report.fails(Severity::Error), "an info beside it makes no answer of it");
+    assert!(report.fails(FailOn::Error), "an info beside it makes no answer of it");
     assert!(
         printed(&report, Volume::Quiet, None, 1).starts_with("FAIL    no usable answer in 1 of 2 cases\n")
     );

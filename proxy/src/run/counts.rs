@@ -1,14 +1,15 @@
 //! What counts: from which severity on a finding makes something fail, and whether what was judged does.
 //!
-//! In: a [`Judged`] and a [`FailOn`]. Out: yes or no. The exit status of a check, the live proxy, replay and rejudge ask here.
+//! In: a [`Judged`] and a [`FailOn`]. Out: yes or no. The exit status of a check, the report, the live proxy, replay and rejudge
+//! ask here.
 
 use super::{Judged, Verdict, verdict::blames};
-use crate::rules::Severity;
+use crate::{finding::Finding, rules::Severity};
 
 /// From where on a finding counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailOn {
-    /// Errors.
+    /// Errors, and what has no usable answer.
     #[default]
     Error,
     /// Warnings too.
@@ -17,12 +18,23 @@ pub enum FailOn {
     Suspect,
 }
 
-/// Whether what was judged counts as failing. A difference without proof of equal tokens counts only where asked.
+/// Whether what was judged counts as failing and nobody has declared that known. A difference without proof of equal tokens
+/// counts only where asked; that there is no usable answer counts always.
 pub fn fails(judged: &Judged, fail_on: FailOn) -> bool {
-    match judged.verdict {
-        Verdict::Suspect | Verdict::Unstable if fail_on == FailOn::Suspect => true,
-        verdict => judged.findings.iter().any(|f| f.severity >= fail_on.least() && blames(verdict, f)),
-    }
+    let is_doubtful = matches!(judged.verdict, Verdict::Suspect | Verdict::Unstable);
+    is_doubtful && fail_on == FailOn::Suspect
+        || is_unanswered(judged)
+        || counted(judged).any(|finding| finding.severity >= fail_on.least())
+}
+
+/// Whether no usable answer came and nobody has declared that known, be it by one of the findings.
+pub fn is_unanswered(judged: &Judged) -> bool {
+    judged.verdict == Verdict::Error && judged.findings.iter().all(Finding::counts)
+}
+
+/// Findings that blame the server and that nobody has declared known.
+pub fn counted(judged: &Judged) -> impl Iterator<Item = &Finding> {
+    judged.findings.iter().filter(|finding| finding.counts() && blames(judged.verdict, finding))
 }
 
 // === impl FailOn ===

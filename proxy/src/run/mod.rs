@@ -25,7 +25,7 @@ pub mod verdict;
 pub mod workers;
 
 pub use crate::compare::Expected;
-pub use counts::{FailOn, fails};
+pub use counts::{FailOn, counted, fails, is_unanswered};
 pub use tokens::Tokens;
 
 /// What became of one entry (case x dialect, derived variants included).

@@ -238,7 +238,9 @@ fn streams_at_different_rounds_are_held_against_each_other() {
 #[test]
 fn refusals_are_errors_unless_they_are_right() {
     let both = |status| [failed(Mode::Whole, status), failed(Mode::Stream, status)];
-    assert_eq!(foreign(&both(400)).verdict, Verdict::Error);
+    let refused = foreign(&both(400));
+    check(&refused, Verdict::Error, &[]);
+    assert!(fails(&refused, FailOn::Error), "no answer counts without a finding");
     assert_eq!(foreign(&[failed(Mode::Whole, 400), stream(HI, None)]).verdict, Verdict::Fail);
     let right = r#"{"id": "a/b", "request": {}, "needs": ["error"], "expect": {"error": {"status": 400}}}"#;
     let judged = judge(&of_case(right), &both(400), &terms(Kind::Foreign));

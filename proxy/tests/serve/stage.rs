@@ -223,7 +223,7 @@ pub async fn start(
     Proxy { server, lines, folder, judged, asks }
 }
 
-/// Judges bodies that hold `wrong` as failing; answers twins with `twin`.
+/// Judges bodies that hold `wrong` as failing and those that hold `useless` as no answer; answers twins with `twin`.
 pub fn desk(judged: Arc<Mutex<Vec<Vec<Exchange>>>>, asks: Arc<Mutex<Vec<Ask>>>) -> Desk {
     let ticks = AtomicU64::new(1);
     Desk {
@@ -257,7 +257,13 @@ pub fn twin_answer(ask: Ask) -> Exchange {
 }
 
 pub fn verdict(request: &Request, exchanges: &[Exchange]) -> Judged {
-    let is_wrong = exchanges.iter().any(|e| find(&e.body(), b"wrong").is_some());
+    let holds = |word: &[u8]| exchanges.iter().any(|e| find(&e.body(), word).is_some());
+    let is_wrong = holds(b"wrong");
+    let verdict = match is_wrong {
+        true => Verdict::Fail,
+        false if holds(b"useless") => Verdict::Error,
+        false => Verdict::Pass,
+    };
     let finding = Finding {
         rule: "parity/content".to_owned(),
         severity: Severity::Error,
@@ -283,7 +289,7 @@ pub fn verdict(request: &Request, exchanges: &[Exchange]) -> Judged {
         dialect: request.dialect,
         format: None,
         says: None,
-        verdict: if is_wrong { Verdict::Fail } else { Verdict::Pass },
+        verdict,
         reason: None,
         expected: Expected::None,
         exchanges: Vec::new(),
