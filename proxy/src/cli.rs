@@ -152,11 +152,11 @@ pub struct CheckArgs {
     /// Cut every puppet case at every position.
     #[arg(long, requires = "check")]
     pub deep: bool,
-    /// Ask everything so often; a mode that disagrees with itself is unstable.
+    /// Ask everything so often, at most 1000 times; a mode that disagrees with itself is unstable.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "check")]
     pub repeat: usize,
     /// Ask again so often: a busy server (3 times where absent), and a case that fails (not at all where absent); one that
-    /// passes then is unstable.
+    /// passes then is unstable. At most 1000.
     #[arg(long, value_name = "N", requires = "check")]
     pub retries: Option<u32>,
     /// Cases under way at once; where absent two a core for our engine, and 1 for any other server; at most 256.

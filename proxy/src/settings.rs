@@ -25,6 +25,12 @@ const BUSY_RETRIES: u32 = 3;
 /// Entries under way at once: each may hold a dozen replies of 32 MiB, and a connection.
 pub const MAX_JOBS: usize = 256;
 
+/// How often everything is asked at most: all replies to one request are judged together.
+pub const MAX_REPEAT: usize = 1000;
+
+/// How often one thing is asked again at most; between busy answers it waits.
+pub const MAX_RETRIES: u32 = 1000;
+
 /// What to do, with all that it takes.
 #[derive(Debug)]
 pub enum Task {
@@ -182,6 +188,12 @@ pub enum BadSettings {
     /// More than [`MAX_JOBS`].
     #[error("--jobs {0}: write a number from 1, at most {MAX_JOBS}")]
     Jobs(usize),
+    /// More than [`MAX_REPEAT`].
+    #[error("--repeat {0}: write a number from 1, at most {MAX_REPEAT}")]
+    Repeat(usize),
+    /// More than [`MAX_RETRIES`].
+    #[error("--retries {0}: write a number of at most {MAX_RETRIES}")]
+    Retries(u32),
 }
 
 /// Checks the command line; `environment` gives the value of a variable.
@@ -278,12 +290,18 @@ fn check_jobs(jobs: Option<usize>) -> Result<(), BadSettings> {
     }
 }
 
+fn check_counts(args: &CheckArgs) -> Result<(), BadSettings> {
+    match (args.repeat, args.retries) {
+        (0, _) => Err(BadSettings::Zero("repeat")),
+        (repeat, _) if repeat > MAX_REPEAT => Err(BadSettings::Repeat(repeat)),
+        (_, Some(retries)) if retries > MAX_RETRIES => Err(BadSettings::Retries(retries)),
+        _ => check_jobs(args.jobs),
+    }
+}
+
 fn check(args: CheckArgs, access: Access, report: PathBuf) -> Result<CheckSettings, BadSettings> {
     let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
-    if args.repeat == 0 {
-        return Err(BadSettings::Zero("repeat"));
-    }
-    check_jobs(args.jobs)?;
+    check_counts(&args)?;
     Ok(CheckSettings {
         access,
         model: args.model,
@@ -362,6 +380,10 @@ mod tests {
             ("tfproxy --check --timeout 0", BadSettings::Timeout("0".to_owned())),
             ("tfproxy --check --timeout NaN", BadSettings::Timeout("NaN".to_owned())),
             ("tfproxy --check --repeat 0", BadSettings::Zero("repeat")),
+            ("tfproxy --check --repeat 1001", BadSettings::Repeat(MAX_REPEAT + 1)),
+            ("tfproxy --check --repeat 4000000000", BadSettings::Repeat(4_000_000_000)),
+            ("tfproxy --check --retries 4294967295", BadSettings::Retries(u32::MAX)),
+            ("tfproxy --check --timeout 86401", BadSettings::Timeout("86401".to_owned())),
             ("tfproxy --check --jobs 0", BadSettings::Zero("jobs")),
             ("tfproxy --check --jobs 257", BadSettings::Jobs(MAX_JOBS + 1)),
             ("tfproxy plants --jobs 1000000", BadSettings::Jobs(1_000_000)),
@@ -374,6 +396,12 @@ mod tests {
         ] {
             assert_eq!(task(line).unwrap_err(), expect, "{line}");
         }
-        assert!(task("tfproxy --upstream http://10.0.0.1 --api-key-env KEY --allow-plain-http").is_ok());
+        for line in [
+            "tfproxy --upstream http://10.0.0.1 --api-key-env KEY --allow-plain-http",
+            "tfproxy --check --repeat 1000 --retries 1000 --jobs 256 --timeout 86400",
+            "tfproxy --check --retries 0 --max-requests 18446744073709551615",
+        ] {
+            assert!(task(line).is_ok(), "{line}");
+        }
     }
 }

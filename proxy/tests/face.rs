@@ -290,6 +290,8 @@ fn an_interrupted_run_reports_what_is_there() {
 #[test]
 fn every_wrong_option_is_named_with_its_value() {
     let folder = Folder::new();
+    fs::write(folder.at("taken"), "a file").unwrap();
+    fs::write(folder.at("known"), "\u{feff}# why\nglm/a parity/contents # why\n").unwrap();
     for (line, expect) in [
         ("--check --show x", "'x' for '--show"),
         ("--check --show 0", "write the number of a fault"),
@@ -302,6 +304,10 @@ fn every_wrong_option_is_named_with_its_value() {
         ("--check --header foo", "--header \"foo\": write NAME:VALUE"),
         ("--check --jobs 0", "--jobs 0: write a number from 1"),
         ("--check --jobs 100000", "--jobs 100000: write a number from 1, at most 256"),
+        ("--check --repeat 4000000000", "--repeat 4000000000: write a number from 1, at most 1000"),
+        ("--check --retries 4000000000", "--retries 4000000000: write a number of at most 1000"),
+        ("--check --report taken/reports", "--report taken/reports: "),
+        ("--check --known-failing known", "known: line 2: no rule is called so"),
         ("--check --profile klingon", "--profile \"klingon\": write one of"),
         ("--check --known-failing none", "--known-failing none: No such file"),
         ("--check --api-key-env NO_SUCH", "--api-key-env NO_SUCH: the environment variable is not set"),

@@ -178,8 +178,8 @@ async fn run_and_report(
     };
     let mut keeper = Keeper::new(&settings.report, &ready.found.upstream.url, known, settings.noise)
         .map_err(|error| {
-            complain(format_args!("{}: {error}", settings.report.display()));
-            Exit::NotRun
+            complain(format_args!("--report {}: {error}", settings.report.display()));
+            Exit::Usage
         })?;
     run_job(job, &mut keeper, interrupted()).await;
     let mut report = keeper.end();
