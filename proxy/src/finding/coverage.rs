@@ -23,7 +23,7 @@ pub enum Condition {
     LengthInCall,
     /// A stop string was given and the reply stopped.
     StopString,
-    /// Several choices.
+    /// Several choices. Nothing meets it: the first alone is compared.
     Choices,
     /// Text beyond ASCII.
     Unicode,
@@ -42,9 +42,6 @@ pub fn of_request(asked: &Asked, finish: Option<&str>) -> Vec<Condition> {
     let mut met = Vec::new();
     if finish == Some("stop") && !asked.stop.is_empty() {
         met.push(Condition::StopString);
-    }
-    if asked.choices > 1 {
-        met.push(Condition::Choices);
     }
     met
 }
@@ -145,8 +142,8 @@ mod tests {
     #[test]
     fn requests_show_the_rest() {
         let asked = Asked { stop: vec!["END".to_owned()], choices: 2, ..Asked::default() };
-        assert_eq!(of_request(&asked, Some("stop")), [Condition::StopString, Condition::Choices]);
-        assert_eq!(of_request(&asked, Some("length")), [Condition::Choices]);
+        assert_eq!(of_request(&asked, Some("stop")), [Condition::StopString], "and not what is not compared");
+        assert_eq!(of_request(&asked, Some("length")), []);
         let mut coverage = Coverage::default();
         for condition in Condition::ALL {
             coverage.note(condition);

@@ -163,12 +163,20 @@ fn evidence(
         unsaid: answer::unsaid(entry, readings, kind),
         modes: modes(readings),
         shared_id: shared_id(readings).filter(|_| kind == Kind::Foreign),
+        choices: choices(readings),
     }
 }
 
 fn modes(readings: &[Reading<'_>]) -> verdict::Modes {
     let has = |is_whole: bool| readings.iter().any(|r| r.is_whole() == is_whole);
     if has(true) && has(false) { verdict::Modes::Both } else { verdict::Modes::One }
+}
+
+/// The most choices that an answer brings or was asked for.
+fn choices(readings: &[Reading<'_>]) -> u64 {
+    let answered = readings.iter().filter(|r| r.outcome == Outcome::Answered);
+    let each = answered.map(|r| r.asked.choices.max(u64::try_from(r.reply.choices).unwrap_or(u64::MAX)));
+    each.max().unwrap_or(1)
 }
 
 /// A response id that a whole reply and a stream share.

@@ -14,7 +14,7 @@
 //! | a milder difference of that kind | `fail` |
 //! | refused alike in both modes, where no error is right | `error` |
 //! | a difference that lacks its proof | `suspect` |
-//! | nothing of all this | `pass`, if both modes answered and showed what was needed |
+//! | nothing of all this | `pass`, if both modes answered, showed what was needed, and all of it was compared |
 //!
 //! So what an answer does wrong by itself is told whatever became of the comparison. How a busy server says so, or one that
 //! refuses everything, is no answer: its breaches are listed and decide nothing. Beside a `fail` or an `error` the differences
@@ -94,6 +94,8 @@ pub struct Evidence {
     pub shared_id: Option<String>,
     /// Whether both modes were asked.
     pub modes: Modes,
+    /// How many choices were asked for or came: the first alone is compared.
+    pub choices: u64,
 }
 
 /// Whether both modes were asked.
@@ -198,6 +200,10 @@ impl Evidence {
         if let Some(why) = &self.unsaid {
             return (Verdict::Skipped, Some(why.clone()));
         }
+        if self.choices > 1 {
+            let why = format!("n > 1: only the first of {} choices is compared", self.choices);
+            return (Verdict::Skipped, Some(why));
+        }
         if let Some(id) = &self.shared_id {
             return (
                 Verdict::Suspect,
@@ -265,6 +271,7 @@ mod tests {
             unsaid: None,
             shared_id: None,
             modes: Modes::Both,
+            choices: 1,
         }
     }
 
@@ -289,6 +296,17 @@ mod tests {
         check(&two(), Verdict::Pass);
         check(&found(Info, Kind::Proven), Verdict::Pass);
         check(&found(Warn, Kind::Breach), Verdict::Pass);
+    }
+
+    #[test]
+    fn what_is_compared_in_part_never_passes() {
+        let several = |evidence: Evidence| Evidence { choices: 2, ..evidence };
+        check(&several(two()), Verdict::Skipped);
+        let why = verdict(&several(two())).1;
+        assert_eq!(why.as_deref(), Some("n > 1: only the first of 2 choices is compared"));
+        check(&several(found(Error, Kind::Proven)), Verdict::Fail);
+        check(&several(found(Error, Kind::Breach)), Verdict::Fail);
+        check(&several(found(Error, Kind::Unproven)), Verdict::Suspect);
     }
 
     #[test]
