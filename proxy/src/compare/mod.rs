@@ -2,11 +2,12 @@
 //!
 //! In: two [`Reply`] of one request (whole and streamed, or two streams), or one reply and what was expected of it.
 //! Out: [`Difference`]s, most structural first: error, choices, calls, order, names, arguments, content, reasoning,
-//! refusal, finish, usage, tokens, form. Nothing here is worse than linear in the size of the replies.
+//! refusal, what stands beside them, finish, usage, tokens, form. Nothing here is worse than linear in the size of the replies.
 
 use crate::fold::Reply;
 
 pub mod arguments;
+mod beside;
 mod calls;
 pub mod equality;
 mod error;
@@ -74,7 +75,9 @@ pub fn compare(left: &Reply, right: &Reply, equality: Equality<'_>) -> Vec<Diffe
     }
     form::compare_choices(left, right, &mut found);
     calls::compare(left, right, equality, &mut found);
+    beside::compare_call(left, right, equality, &mut found);
     text::compare(left, right, equality, &mut found);
+    beside::compare(left, right, &mut found);
     finish::compare(left, right, &mut found);
     usage::compare(left, right, equality, &mut found);
     logprobs::compare(left, right, &mut found);

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{
-    fold::reply::{ArgumentsKind, Call, Failure, Logprobs, Part, Piece, Presence, Proof, Text, Usage},
+    fold::reply::{
+        ArgumentsKind, Beside, Billed, Call, Failure, Logprobs, Part, Piece, Presence, Proof, Text, TokenIds,
+        Usage,
+    },
     request::case::{Expect, ExpectCall, ExpectError},
 };
 use serde_json::json;
@@ -210,8 +213,67 @@ fn what_made_it_stop() {
 }
 
 #[test]
+fn what_stands_beside_the_text() {
+    let with = |beside: Beside| Reply { beside, ..says("x") };
+    let call = |name: &str, arguments: &str| {
+        with(Beside { function_call: Some(call(name, arguments)), ..Beside::default() })
+    };
+    let none = || with(Beside::default());
+    check(&call("f", "{\"a\":1}"), &call("f", "{\"a\":1}"), &[]);
+    check(
+        &call("f", "{\"a\":1}"),
+        &call("g", "{}"),
+        &[
+            "parity/tool-name function_call.name Changed",
+            "parity/tool-arguments function_call.arguments Lost",
+        ],
+    );
+    check(&call("f", "{}"), &none(), &["parity/tool-count function_call Lost"]);
+    check(&none(), &call("f", "{}"), &["parity/tool-count function_call Added"]);
+    let annotated =
+        |entries: &[serde_json::Value]| with(Beside { annotations: entries.to_vec(), ..Beside::default() });
+    let (a, b) = (json!({"a": 1, "b": 2}), json!({"b": 2, "a": 1}));
+    check(&annotated(&[a.clone()]), &annotated(&[b]), &[]);
+    check(&annotated(&[a.clone()]), &none(), &["parity/message-member annotations Lost"]);
+    check(
+        &annotated(&[a.clone()]),
+        &annotated(&[a.clone(), a]),
+        &["parity/message-member annotations Changed"],
+    );
+    let audio = || with(Beside { has_audio: true, ..Beside::default() });
+    check(&audio(), &audio(), &[]);
+    check(&none(), &audio(), &["parity/message-member audio Added"]);
+}
+
+fn listed(ids: &str, billed: Billed) -> TokenIds {
+    let count = ids.split(',').zip(1..).last().unwrap().1;
+    TokenIds { list: ids.to_owned(), count, billed }
+}
+
+#[test]
+fn ids_prove_only_where_they_are_known_to_be_all() {
+    use Billed::{All, OneMore, Unknown};
+    let check = |left: (&str, Billed), right: (&str, Billed), expect: Option<bool>| {
+        let of = |(ids, billed)| Proof { token_ids: Some(listed(ids, billed)), ..Proof::default() };
+        let (a, b) = (of(left), of(right));
+        assert_eq!(a.same_tokens(&b), expect, "{left:?} {right:?}");
+        assert_eq!(b.same_tokens(&a), expect, "{right:?} {left:?}");
+    };
+    check(("1,2", All), ("1,2", All), Some(true));
+    check(("1,2", OneMore), ("1,2", OneMore), Some(true));
+    check(("1,2", All), ("1,2,3", All), Some(false));
+    check(("1,2", OneMore), ("1,2,3", OneMore), Some(false));
+    check(("1,2,3", All), ("1,2", OneMore), None); // 3 may be the end of the turn
+    check(("1,2", All), ("1,2", Unknown), Some(true));
+    check(("1,2", All), ("1,3", Unknown), Some(false));
+    check(("1,2,3", All), ("1", Unknown), None);
+    check(("1", Unknown), ("1", Unknown), None);
+}
+
+#[test]
 fn ids_of_tokens() {
-    let of = |ids: Option<&str>| Proof { token_ids: ids.map(ToOwned::to_owned), ..Proof::default() };
+    let of =
+        |ids: Option<&str>| Proof { token_ids: ids.map(|ids| listed(ids, Billed::All)), ..Proof::default() };
     let found = |left: Option<&str>, right: Option<&str>| {
         let found = super::tokens::compare(&of(left), &of(right))?;
         Some(format!("{} {:?}", found.path, found.kind))

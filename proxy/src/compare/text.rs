@@ -149,7 +149,7 @@ fn empty_answer(left: &Reply, right: &Reply) -> Option<Difference> {
     let empty = |reply: &Reply| {
         let blank = |t: Text| t.value.is_empty();
         let texts = blank(reply.content()) && blank(reply.reasoning()) && blank(reply.refusal());
-        texts && reply.calls().next().is_none()
+        texts && reply.calls().next().is_none() && reply.beside.function_call.is_none()
     };
     let said = |reply: &Reply| if empty(reply) { None } else { Some("an answer") };
     (empty(left) != empty(right))

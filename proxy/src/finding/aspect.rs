@@ -25,7 +25,7 @@ pub enum Aspect {
     Arguments,
     /// Content, and where reasoning ends.
     Content,
-    /// Reasoning and refusal.
+    /// Reasoning, refusal, and what else a message brings.
     Reasoning,
     /// Whether there is an answer at all: a summary of the above.
     Answer,
@@ -104,6 +104,7 @@ const ASPECTS: &[(&str, Aspect)] = &[
     ("parity/reasoning-whitespace", Aspect::Reasoning),
     ("parity/reasoning-field", Aspect::Reasoning),
     ("parity/refusal", Aspect::Reasoning),
+    ("parity/message-member", Aspect::Reasoning),
     ("expect/reasoning*", Aspect::Reasoning),
     ("truth/reasoning*", Aspect::Reasoning),
     ("parity/empty-answer", Aspect::Answer),
@@ -239,6 +240,7 @@ mod tests {
         check("parity/tool-arguments-text", true);
         check("parity/reasoning-whitespace", true);
         check("parity/logprobs-tokens", true);
+        check("parity/message-member", true);
         check("truth/content", true);
         check("truth/error", false);
         check("parity/content-presence", false);

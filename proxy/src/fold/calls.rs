@@ -164,15 +164,31 @@ impl<'a> Assembly<'a> {
     }
 
     fn merge_arguments(&self, call: &mut Call, fragment: &Fragment<'_>) {
-        let Some(arguments) = fragment.function.and_then(|f| f.get("arguments")) else { return };
-        let (text, kind) = arguments_text(arguments, self.lens.calls.object);
-        call.arguments_kind = stronger(call.arguments_kind, kind);
-        if text.is_empty() {
-            return;
-        }
-        call.deltas += 1;
-        append(&mut call.arguments, &text, fragment.event, self.has_halves);
+        let Some(function) = fragment.function else { return };
+        merge_given(call, function, self.lens.calls.object, (fragment.event, self.has_halves));
     }
+}
+
+/// Takes the arguments of a fragment of a function call, as strictly as there is.
+pub(super) fn merge_arguments(call: &mut Call, function: &Value, event: usize, has_halves: bool) {
+    merge_given(call, function, Lens::STRICT.calls.object, (event, has_halves));
+}
+
+fn merge_given(
+    call: &mut Call,
+    function: &Value,
+    object: ObjectArguments,
+    (event, has_halves): (usize, bool),
+) {
+    // What a custom tool is given is called its input.
+    let Some(arguments) = function.get("arguments").or_else(|| function.get("input")) else { return };
+    let (text, kind) = arguments_text(arguments, object);
+    call.arguments_kind = stronger(call.arguments_kind, kind);
+    if text.is_empty() {
+        return;
+    }
+    call.deltas += 1;
+    append(&mut call.arguments, &text, event, has_halves);
 }
 
 /// Appends a piece to a text.
@@ -255,7 +271,7 @@ fn sort(calls: &mut [&mut Call]) {
 
 impl<'a> Fragment<'a> {
     fn of(entry: &'a Value, event: usize) -> Self {
-        let function = entry.get("function");
+        let function = entry.get("function").or_else(|| entry.get("custom"));
         Self {
             index: entry.get("index").and_then(index),
             id: wire::text(entry, "id"),

@@ -1,6 +1,7 @@
 //! Chat completions, whole and streamed, side by side.
 
 use super::{
+    beside::{self, At},
     calls::{self, Assembly},
     extras, failure, halves,
     hurdles::Reach,
@@ -78,14 +79,13 @@ pub(super) fn whole(decoded: &Decoded) -> Reply {
 fn whole_choice(reply: &mut Reply, choice: &Value) {
     extras::note(&mut reply.extras, extras::Place::Choice, choice);
     reply.finish = wire::text(choice, "finish_reason").map(|reason| (reason.to_owned(), 0));
-    reply.proof.token_ids = token_ids(choice);
     logprobs::note(&mut reply.logprobs, choice, 0);
     reply.stop_detail = stop_detail(choice);
     let mut tokens = Tokens::default();
     tokens.push(choice);
     tokens.settle(reply);
     let Some(message) = choice.get("message").or_else(|| choice.get("delta")) else { return };
-    message_head(reply, message);
+    message_head(reply, message, At { event: 0, has_halves: false });
     reply.content_presence = wire::presence(message, "content");
     if let Some((key, text)) = reasoning_of(message) {
         reply.reasoning_field = Some(key.to_owned());
@@ -121,20 +121,16 @@ fn head(reply: &mut Reply, body: &Value) {
 }
 
 /// What stands beside the text in a message or delta.
-fn message_head(reply: &mut Reply, message: &Value) {
+fn message_head(reply: &mut Reply, message: &Value, at: At) {
     if reply.role.is_none() {
         reply.role = wire::text(message, "role").map(ToOwned::to_owned);
     }
     extras::note(&mut reply.extras, extras::Place::Message, message);
+    beside::note(reply, message, at);
 }
 
 fn choice_index(choice: &Value) -> i64 {
     choice.get("index").and_then(Value::as_i64).unwrap_or(0)
-}
-
-fn token_ids(choice: &Value) -> Option<String> {
-    let ids: Vec<String> = choice.get("token_ids")?.as_array()?.iter().filter_map(wire::word).collect();
-    (!ids.is_empty()).then(|| ids.join(","))
 }
 
 /// What made the model stop: vLLM names the string or the token id, SGLang likewise.
@@ -260,9 +256,6 @@ impl Stream<'_> {
         extras::note(&mut self.reply.extras, extras::Place::Choice, choice);
         self.finish_reason(at, choice.get("finish_reason"));
         self.tokens.push(choice);
-        if let Some(ids) = token_ids(choice) {
-            self.push_token_ids(&ids);
-        }
         logprobs::note(&mut self.reply.logprobs, choice, at);
         if let Some(detail) = stop_detail(choice) {
             self.reply.stop_detail = Some(detail);
@@ -279,16 +272,8 @@ impl Stream<'_> {
         }
     }
 
-    fn push_token_ids(&mut self, ids: &str) {
-        let held = self.reply.proof.token_ids.get_or_insert_default();
-        if !held.is_empty() {
-            held.push(',');
-        }
-        held.push_str(ids);
-    }
-
     fn delta(&mut self, at: usize, delta: &Value) -> Result<(), Crash> {
-        message_head(&mut self.reply, delta);
+        message_head(&mut self.reply, delta, At { event: at, has_halves: self.has_halves });
         if let Some((key, text)) = reasoning_of(delta) {
             self.think(at, key, text);
         }

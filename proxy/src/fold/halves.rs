@@ -1,7 +1,7 @@
 //! Characters whose two escaped halves came in two events: joined when the second half comes, and what is left over
 //! becomes U+FFFD. Only a body with a lone surrogate is looked at, so that a private character stays itself.
 
-use super::reply::{Part, Reply, Text};
+use super::reply::{Call, Part, Reply, Text};
 use crate::decode::{AnomalyKind, Decoded, json::surrogate};
 
 /// Whether a body has lone halves.
@@ -32,12 +32,18 @@ pub fn settle(reply: &mut Reply) {
     for part in &mut reply.parts {
         match part {
             Part::Reasoning(text) | Part::Text(text) | Part::Refusal(text) => settle_text(text),
-            Part::Call(call) => {
-                call.name = surrogate::settle(&call.name);
-                settle_text(&mut call.arguments);
-            }
+            Part::Call(call) => settle_call(call),
         }
     }
+    let beside = &mut reply.beside;
+    beside.function_call.iter_mut().for_each(settle_call);
+    settle_text(&mut beside.reasoning);
+    settle_text(&mut beside.transcript);
+}
+
+fn settle_call(call: &mut Call) {
+    call.name = surrogate::settle(&call.name);
+    settle_text(&mut call.arguments);
 }
 
 fn settle_text(text: &mut Text) {

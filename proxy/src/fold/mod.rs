@@ -8,6 +8,7 @@ use crate::{
     request::Dialect,
 };
 
+mod beside;
 mod calls;
 mod chat;
 mod extras;

@@ -35,8 +35,25 @@ pub struct Reply {
     pub terminated: bool,
     /// Number of choices that were seen; comparing looks at choice 0.
     pub choices: usize,
+    /// What the message brought beside content, reasoning and calls.
+    pub beside: Beside,
     /// Paths of members that no document knows, in the order in which they first came.
     pub extras: Vec<String>,
+}
+
+/// What documents let a message bring, beside what the parts of a reply hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Beside {
+    /// The legacy `function_call`.
+    pub function_call: Option<Call>,
+    /// Reasoning under a second key, where both come: one key's is the reply's own.
+    pub reasoning: Text,
+    /// Whether there is audio.
+    pub has_audio: bool,
+    /// What it says.
+    pub transcript: Text,
+    /// The entries of `annotations`.
+    pub annotations: Vec<Value>,
 }
 
 /// One part of a reply.
@@ -173,10 +190,32 @@ pub struct Logprobs {
 pub struct Proof {
     /// `tfengine.token_sha`.
     pub token_sha: Option<String>,
-    /// Token ids joined by commas, where the server gives them.
-    pub token_ids: Option<String>,
+    /// Token ids, where the server gives those of all tokens.
+    pub token_ids: Option<TokenIds>,
     /// Number and hash of the bytes of all generated tokens, from logprobs that leave none of them out.
     pub token_bytes: Option<String>,
+}
+
+/// The ids of the generated tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenIds {
+    /// Joined by commas.
+    pub list: String,
+    /// How many.
+    pub count: u64,
+    /// How that stands to what is billed.
+    pub billed: Billed,
+}
+
+/// How the number of listed tokens stands to the number that is billed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Billed {
+    /// They are equal.
+    All,
+    /// One more is billed: the end of the turn, which many servers do not list.
+    OneMore,
+    /// There is no usage: whether these are all, the other reply has to say.
+    Unknown,
 }
 
 // === impl Reply ===
@@ -237,7 +276,11 @@ impl Text {
 // === impl Proof ===
 
 impl Proof {
-    /// Where the evidence of `token_bytes` stands in a reply.
+    /// Where the evidence of `token_ids` stands in a reply.
+    pub const IDS: &str = "token_ids";
+    /// Where that of `token_sha` stands.
+    pub const SHA: &str = "tfengine.token_sha";
+    /// Where that of `token_bytes` stands.
     pub const LOGPROBS: &str = "logprobs";
 
     /// `Some(true)` if both hold the same kind of evidence and it is equal, `Some(false)` if it differs, `None` if
@@ -249,11 +292,28 @@ impl Proof {
     /// The strongest kind of evidence that both hold, and both values. Ids say more than what is made of them, and logprobs
     /// are the likeliest to be wrong themselves.
     pub fn shared<'a>(&'a self, other: &'a Self) -> Option<(&'static str, &'a str, &'a str)> {
+        let ids = || {
+            let (a, b) = (self.token_ids.as_ref()?, other.token_ids.as_ref()?);
+            a.compares_with(b).then_some((Self::IDS, a.list.as_str(), b.list.as_str()))
+        };
         let kinds = [
-            ("token_ids", &self.token_ids, &other.token_ids),
-            ("tfengine.token_sha", &self.token_sha, &other.token_sha),
+            (Self::SHA, &self.token_sha, &other.token_sha),
             (Self::LOGPROBS, &self.token_bytes, &other.token_bytes),
         ];
-        kinds.into_iter().find_map(|(path, a, b)| Some((path, a.as_deref()?, b.as_deref()?)))
+        ids()
+            .or_else(|| kinds.into_iter().find_map(|(path, a, b)| Some((path, a.as_deref()?, b.as_deref()?))))
+    }
+}
+
+// === impl TokenIds ===
+
+impl TokenIds {
+    /// Whether both lists are of the same extent, so that they are equal exactly if the tokens are. One that holds the end of
+    /// the turn and one that does not are not; nor are two of which no usage says that they are whole.
+    fn compares_with(&self, other: &Self) -> bool {
+        match (self.billed, other.billed) {
+            (Billed::Unknown, Billed::Unknown) => false,
+            (one, two) => self.count == other.count || one == two,
+        }
     }
 }

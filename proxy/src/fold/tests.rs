@@ -191,9 +191,33 @@ fn calls_know_kind_deltas_and_event() {
 }
 
 #[test]
+fn what_stands_beside_the_text_is_joined_like_the_text() {
+    let one = whole(
+        200,
+        r#"{"choices":[{"index":0,"message":{"function_call":{"name":"f","arguments":"{\"a\":1}"},
+        "audio":{"id":"x","data":"AAAA","transcript":"One two"},"annotations":[{"n":1},{"n":2}],
+        "reasoning_content":"ab","reasoning":"cd"}}]}"#,
+    );
+    let two = folded(&chunks(&[
+        r#"{"choices":[{"index":0,"delta":{"function_call":{"name":"f","arguments":""},"audio":{"id":"x"},"reasoning_content":"a","reasoning":"c"}}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"function_call":{"arguments":"{\"a\""},"audio":{"transcript":"One "},"annotations":[{"n":1}]}}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"function_call":{"arguments":":1}"},"audio":{"data":"AA==","transcript":"two"},"annotations":[{"n":2}],"reasoning_content":"b","reasoning":"d"}}]}"#,
+    ]));
+    let texts = |reply: &Reply| {
+        let (beside, call) = (&reply.beside, reply.beside.function_call.as_ref().unwrap());
+        [&call.name, &call.arguments.value, &beside.transcript.value, &beside.reasoning.value]
+            .map(Clone::clone)
+    };
+    assert_eq!(texts(&one), ["f", "{\"a\":1}", "One two", "cd"]);
+    assert_eq!(texts(&two), texts(&one));
+    assert_eq!((two.beside.has_audio, &two.beside.annotations), (true, &one.beside.annotations));
+    assert_eq!(one.reasoning().value, "ab");
+}
+
+#[test]
 fn a_whole_body_and_its_stream_give_the_same() {
     let body = r#"{"id":"r1","model":"m","system_fingerprint":"fp","tfengine":{"token_sha":"ab"},
-        "usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,
+        "usage":{"prompt_tokens":1,"completion_tokens":3,"total_tokens":4,
         "prompt_tokens_details":{"cached_tokens":1},"completion_tokens_details":{"reasoning_tokens":2}},
         "choices":[{"index":0,"finish_reason":"tool_calls","token_ids":[1,2,3],"message":{"role":"assistant",
         "content":"a","reasoning_content":"r","refusal":null,"tool_calls":[
@@ -203,16 +227,16 @@ fn a_whole_body_and_its_stream_give_the_same() {
         r#"{"id":"r1","model":"m","choices":[{"index":0,"token_ids":[1],"delta":{"reasoning_content":"r"}}]}"#,
         r#"{"id":"r1","model":"m","choices":[{"index":0,"token_ids":[2,3],"delta":{"content":"a"}}]}"#,
         r#"{"id":"r1","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#,
-        r#"{"id":"r1","system_fingerprint":"fp","choices":[],"tfengine":{"token_sha":"ab"},"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1},"completion_tokens_details":{"reasoning_tokens":2}}}"#,
+        r#"{"id":"r1","system_fingerprint":"fp","choices":[],"tfengine":{"token_sha":"ab"},"usage":{"prompt_tokens":1,"completion_tokens":3,"total_tokens":4,"prompt_tokens_details":{"cached_tokens":1},"completion_tokens_details":{"reasoning_tokens":2}}}"#,
     ]));
     assert_eq!(shown(&one), "R:r T:a f#c@0({}) =tool_calls");
     assert_eq!(shown(&one), shown(&two));
     assert_eq!(one.proof, two.proof);
-    assert_eq!(one.proof.token_ids.as_deref(), Some("1,2,3"));
+    assert_eq!(one.proof.token_ids.as_ref().map(|ids| ids.list.as_str()), Some("1,2,3"));
     assert_eq!(one.proof.same_tokens(&two.proof), Some(true));
     let counts =
         |reply: &Reply| reply.usage.clone().map(|u| (u.prompt, u.completion, u.total, u.cached, u.reasoning));
-    assert_eq!(counts(&one), Some((Some(1), Some(2), Some(3), Some(1), Some(2))));
+    assert_eq!(counts(&one), Some((Some(1), Some(3), Some(4), Some(1), Some(2))));
     assert_eq!((counts(&one), two.usage.as_ref().map(|u| u.event)), (counts(&two), Some(3)));
     assert_eq!((one.id, one.model, one.fingerprint), (two.id, two.model, two.fingerprint));
     assert!(one.terminated && two.terminated && one.choices == 1 && two.choices == 1);

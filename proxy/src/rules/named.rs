@@ -54,6 +54,7 @@ pub static NAMED: &[Named] = &[
     named("parity/content-presence", Info, "Content is null, empty or absent alike in both modes.", "vLLM starts with an empty string"),
     named("parity/unicode-replacement", Error, "No mode has replacement characters that the other has not.", "vllm-mlx#109, exo#1691"),
     named("parity/refusal", Error, "Refusals are equal, in text and kind.", "OpenAI API reference, chat completions"),
+    named("parity/message-member", Warn, "Audio, annotations and reasoning under a second key are equal.", "OpenAI API reference, chat completions"),
     named("parity/stop-string-leak", Error, "A stop string, or a part of it, is not in one mode alone.", "vLLM holds text back in streams only"),
     named("parity/finish-reason", Error, "Both modes finish for the same reason.", "vllm#53269, vllm#9053"),
     named("parity/stop-detail", Warn, "Both modes stop at the same stop string or token.", OWN),

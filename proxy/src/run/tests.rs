@@ -206,7 +206,82 @@ fn ids_of_generated_tokens_prove_and_those_of_the_prompt_do_not() {
     };
     assert_eq!(pair("token_ids", "[1,2,3]").verdict, Verdict::Fail);
     assert_eq!(pair("token_ids", "[1,2,4]").verdict, Verdict::Suspect);
+    // Three tokens are billed: what lists one of them is no evidence, neither for nor against.
+    let partial = pair("token_ids", "[1]");
+    check(&partial, Verdict::Suspect, &["parity/content", "openai-chat/usage-vs-tokens"]);
+    assert_eq!(partial.tokens, Tokens::NotGiven);
+    let both = foreign(&[with(whole(HI), "token_ids", "[1]"), with(stream(ho, None), "token_ids", "[1]")]);
+    check(&both, Verdict::Suspect, &["parity/content", "openai-chat/usage-vs-tokens"]);
     assert_eq!(pair("prompt_token_ids", "[1,2,3]").verdict, Verdict::Suspect);
+}
+
+#[test]
+fn nothing_that_a_message_brings_is_compared_by_nobody() {
+    let with = |exchange, members: &str| {
+        saying(exchange, |body| body.replace("\"content\":\"Hi\"", &format!("\"content\":\"Hi\",{members}")))
+    };
+    let pair = |whole_has: &str, stream_has: &str| {
+        let whole = with(whole(Says { sha: Some("1"), ..HI }), whole_has);
+        foreign(&[whole, with(stream(Says { sha: Some("1"), ..HI }, None), stream_has)])
+    };
+    let fails = |whole_has: &str, stream_has: &str, path: &str| {
+        let judged = pair(whole_has, stream_has);
+        let is_told = judged.findings.iter().any(|f| f.path == path && f.rule.starts_with("parity/"));
+        assert_eq!((judged.verdict, is_told), (Verdict::Fail, true), "{whole_has} {stream_has} {judged:#?}");
+    };
+    let nothing = r#""x":null"#;
+    let f = r#""function_call":{"name":"f","arguments":"{\"a\":1}"}"#;
+    fails(f, r#""function_call":{"name":"g","arguments":"{}"}"#, "function_call.name");
+    fails(f, r#""function_call":{"name":"f","arguments":"{}"}"#, "function_call.arguments");
+    fails(f, nothing, "function_call");
+    fails(r#""annotations":[{"type":"url_citation"}]"#, nothing, "annotations");
+    fails(nothing, r#""audio":{"transcript":"a"}"#, "audio");
+    fails(r#""audio":{"transcript":"a"}"#, r#""audio":{"transcript":"b"}"#, "audio.transcript");
+    let two = |first: &str, second: &str| format!(r#""reasoning_content":"{first}","reasoning":"{second}""#);
+    fails(&two("a", "b"), &two("a", "c"), "message.reasoning");
+    fails(&two("a", "a"), r#""reasoning_content":"a""#, "message.reasoning");
+    fails(&two("a", "a"), &two("b", "b"), "reasoning");
+    let custom = |name: &str, input: &str| {
+        format!(
+            r#""tool_calls":[{{"index":0,"id":"c1","type":"custom","custom":{{"name":"{name}","input":"{input}"}}}}]"#
+        )
+    };
+    fails(&custom("f", "ls"), &custom("g", "ls"), "tool_calls[0].name");
+    fails(&custom("f", "ls"), &custom("f", "rm"), "tool_calls[0].arguments");
+    // What comes alike, or says nothing, is no difference.
+    for (whole_has, stream_has) in [
+        (r#""annotations":[],"audio":null,"function_call":null"#, nothing),
+        (f, f),
+        (r#""audio":{"id":"a","data":"AAA="}"#, r#""audio":{"id":"b","data":"AA=="}"#),
+        (&two("a", "a"), &two("a", "a")),
+    ] {
+        let judged = pair(whole_has, stream_has);
+        let told = judged.findings.iter().filter(|f| f.rule.starts_with("parity/")).count();
+        assert_eq!(told, 0, "{whole_has} {judged:#?}");
+    }
+}
+
+#[test]
+fn several_choices_never_pass() {
+    let more = |exchange, key: &str| {
+        let one = json!({"index": 1, key: {"role": "assistant", "content": "B"}, "finish_reason": "stop"});
+        saying(exchange, |body| {
+            body.replacen("\"finish_reason\":\"stop\"}]", &format!("\"finish_reason\":\"stop\"}},{one}]"), 1)
+        })
+    };
+    let judged = foreign(&[more(whole(HI), "message"), more(stream(HI, None), "delta")]);
+    assert_eq!(judged.verdict, Verdict::Fail, "nobody asked for two");
+    let asking = |mut exchange: Exchange| {
+        let mut body = exchange.request.json().unwrap();
+        body["n"] = 2.into();
+        exchange.request.body = body.to_string().into();
+        exchange
+    };
+    let pair = [asking(more(whole(HI), "message")), asking(more(stream(HI, None), "delta"))];
+    let judged = foreign(&pair);
+    check(&judged, Verdict::Skipped, &[]);
+    assert_eq!(judged.reason.as_deref(), Some("n > 1: only the first of 2 choices is compared"));
+    assert_eq!(judged.exercised, []);
 }
 
 #[test]

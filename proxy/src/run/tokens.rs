@@ -3,6 +3,7 @@
 //! In: the readings of an entry. Out: [`Tokens`]: what a report says of proof rests on this and on nothing assumed.
 
 use super::{stages::Reading, verdict::Outcome};
+use crate::fold::reply::Proof;
 
 /// What the replies of an entry say of the tokens that they come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,17 +34,18 @@ impl Tokens {
         if !has(true) || !has(false) {
             return Self::NotAnswered;
         }
-        let same: Vec<_> = others.iter().map(|r| first.reply.proof.same_tokens(&r.reply.proof)).collect();
-        if same.contains(&Some(false)) {
+        let shared: Vec<_> = others.iter().map(|r| first.reply.proof.shared(&r.reply.proof)).collect();
+        let rests_on = |kind: &str| shared.iter().flatten().any(|(path, _, _)| *path == kind);
+        if shared.iter().flatten().any(|(_, a, b)| a != b) {
             Self::Different
-        } else if same.contains(&None) {
+        } else if shared.contains(&None) {
             Self::NotGiven
-        } else if answers.iter().all(|r| r.reply.proof.token_ids.is_some()) {
-            Self::EqualIds
-        } else if answers.iter().all(|r| r.reply.proof.token_sha.is_some()) {
+        } else if rests_on(Proof::LOGPROBS) {
+            Self::EqualBytes
+        } else if rests_on(Proof::SHA) {
             Self::EqualHash
         } else {
-            Self::EqualBytes
+            Self::EqualIds
         }
     }
 }

@@ -310,6 +310,12 @@ fn of_calls() -> Vec<Pair> {
 fn of_texts() -> Vec<Pair> {
     let refusal = |text: &str| said(json!({"role": "assistant", "content": null, "refusal": text}), "stop");
     let other = said(json!({"role": "assistant", "content": "Hi", "reasoning": "Hm."}), "stop");
+    let spoken = |transcript: &str| {
+        said(
+            json!({"role": "assistant", "content": "Hi", "audio": {"id": "a", "data": "AA==", "transcript": transcript}}),
+            "stop",
+        )
+    };
     let mut null = one_call("{}");
     null.message["content"] = Value::Null;
     let mut empty = null.clone();
@@ -324,6 +330,7 @@ fn of_texts() -> Vec<Pair> {
         pair("parity/content-presence", &null, &empty, &[]),
         pair("parity/unicode-replacement", &says("é"), &says("\u{fffd}"), &[]),
         pair("parity/refusal", &refusal("No."), &refusal("Never."), &[]),
+        pair("parity/message-member", &spoken("Hi."), &spoken("Ho."), &[]),
         pair(
             "parity/stop-string-leak",
             &says("Hi "),
