@@ -340,6 +340,32 @@ async fn no_upstream_is_a_502_that_names_it_and_silence_a_504() {
     }
 }
 
+#[tokio::test]
+async fn what_names_no_path_is_answered_here_and_blames_nobody() {
+    let mut stage = stage(answer(b"{}")).await;
+    let proxy = proxy(&format!("{}/v1", stage.url), Shadow::Off, Record::Failing).await;
+    for (target, says) in [
+        ("CONNECT example.com:443", "tfproxy opens no tunnels"),
+        ("OPTIONS *", "tfproxy forwards paths only"),
+    ] {
+        let request = format!("{target} HTTP/1.1\r\nhost: me\r\nconnection: close\r\n\r\n");
+        let (head, body, _) = parsed(&proxy.ask(request.as_bytes()).await);
+        assert!(head.starts_with("http/1.1 501"), "{target}: {head}");
+        let error: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(error["error"]["code"], "not_forwarded");
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(says) && !message.contains(&stage.url), "{message}");
+    }
+    proxy.idle().await;
+    let lines = proxy.lines.text();
+    assert!(
+        lines.contains("CONNECT example.com:443 501  0 bytes  not judged: it is not forwarded\n"),
+        "{lines}"
+    );
+    assert!(lines.contains("OPTIONS * 501 "), "{lines}");
+    assert!(stage.requests.try_recv().is_err());
+}
+
 /// A server that closes a connection when a second request comes on it: whether it had closed before, or read the request
 /// and broke, looks alike from outside.
 #[tokio::test]
