@@ -602,6 +602,34 @@ async fn what_is_too_large_to_record_passes_all_the_same() {
     assert!(proxy.judged.lock().unwrap().is_empty());
 }
 
+/// Four answers of 20 MiB at once: three fit, and are judged; the fourth says what it was that had no room.
+#[tokio::test]
+async fn of_many_large_answers_at_once_as_many_are_judged_as_fit() {
+    let half = vec![b'x'; 10 << 20];
+    let script = [Play::Bytes(sse_head()), Play::Bytes(chunked(&[&half])), Play::Cue];
+    let script =
+        script.into_iter().chain([Play::Bytes(chunked(&[&half])), Play::Bytes(b"0\r\n\r\n".to_vec())]);
+    let stage = stage(script.collect()).await;
+    let proxy = proxy(&stage.url, Shadow::Off, Record::Failing).await;
+    let request = chat(true);
+    let cues = async {
+        for _ in 0..4 {
+            stage.cue.send(()).unwrap();
+        }
+    };
+    let asked = futures_util::future::join_all((0..4).map(|_| proxy.ask(&request)));
+    let (answers, ()) = futures_util::future::join(asked, cues).await;
+    for answer in answers {
+        let (_, body, complete) = parsed(&answer);
+        assert!(complete && body.len() == 20 << 20);
+    }
+    proxy.idle().await;
+    let lines = proxy.lines.text();
+    let why = "not judged: no room to record it: answers under way together hold 64 MiB";
+    assert_eq!(lines.matches(why).count(), 4 - proxy.judged.lock().unwrap().len(), "{lines}");
+    assert!(proxy.judged.lock().unwrap().len() >= 3, "{lines}");
+}
+
 #[tokio::test]
 async fn many_exchanges_at_once_do_not_mix() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
