@@ -219,3 +219,22 @@ async fn what_is_done_behind_one_that_hangs_is_told_and_kept_when_the_run_is_sto
     assert_eq!(heard.kept, [(id(3), EACH)]);
     assert_eq!(heard.sent, (count - 1) * EACH);
 }
+
+/// The first entries fail alike; what was done when that was enough is told all the same, and nobody asks further.
+#[tokio::test]
+async fn what_is_done_when_errors_that_are_alike_stop_a_run_is_told() {
+    let listener = listener().await;
+    let count = 4 * MAX_EARLY;
+    let judge = |entry: &Entry, _: &[Exchange]| verdict(entry, Verdict::Error);
+    let bench = bench(&listener, count, None, Box::new(judge));
+    // Answered one after the other, so that many more entries are left to ask.
+    let server = tokio::spawn(serve(listener, || async {}));
+    let mut heard = Heard::default();
+    work_off(&bench, 2, &mut heard, std::future::pending()).await;
+    server.abort();
+    let told = heard.done.len();
+    assert!(heard.aborted.is_some() && (MAX_ALIKE..count / 2).contains(&told), "{told}");
+    let ids: Vec<String> = heard.done.into_iter().map(|(id, _)| id).collect();
+    assert!(ids.is_sorted_by_key(|id| id.split('/').nth(1).unwrap().parse::<usize>().unwrap()), "{ids:?}");
+    assert_eq!(heard.kept.len(), told, "each with its bytes");
+}
