@@ -183,6 +183,48 @@ fn recordings_are_judged_by_what_was_expected() {
 }
 
 #[test]
+fn folders_that_a_stopped_writer_left_do_not_fail_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (judge, given) = judge(Verdict::Pass, None);
+    run(&Source::Pair(pair(&folder)), &judge, FailOn::Error);
+    let exchanges = given.lock().unwrap()[0].clone();
+    let request = exchanges[0].request.clone();
+    let recording = Recording { id: "x/1".to_owned(), upstream: None, request, exchanges, case: None };
+    let kept = store::write(folder.path(), &recording).unwrap();
+    let begun = folder.path().join("x-2");
+    let half = folder.path().join(".x-1.new");
+    for (path, file) in [(&begun, "request.json.tmp"), (&half, "request.json")] {
+        fs::create_dir(path).unwrap();
+        fs::copy(kept.join("request.json"), path.join(file)).unwrap();
+    }
+    fs::write(half.join("whole.json"), "{").unwrap();
+    let empty = folder.path().join("x-3");
+    fs::create_dir(&empty).unwrap();
+    let judged = |folders: &[&PathBuf]| {
+        let folders = folders.iter().copied().cloned().collect();
+        run(&Source::Recordings(folders), &judge, FailOn::Error)
+    };
+    let (status, text) = judged(&[&empty, &kept, &begun, &half]);
+    assert_eq!(
+        (status, &*text),
+        (0, "3 folders hold no exchange: skipped\npass          x/1  no token evidence\n")
+    );
+    let (status, text) = judged(&[&kept, &empty]);
+    assert_eq!(
+        (status, &*text),
+        (0, "1 folder holds no exchange: skipped\npass          x/1  no token evidence\n")
+    );
+    for folders in [&[&empty][..], &[&empty, &begun]] {
+        let (status, text) = judged(folders);
+        assert!(status == 2 && text.matches("holds no recording").count() == folders.len(), "{text}");
+    }
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("notes.txt"), "").unwrap();
+    assert_eq!(judged(&[&kept, &other]).0, 2, "what is no folder of ours is a mistake of the caller");
+}
+
+#[test]
 fn what_cannot_be_read_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let good = pair(&folder);

@@ -336,6 +336,21 @@ async fn the_worst_of_several_is_the_status() {
 }
 
 #[tokio::test]
+async fn folders_that_a_stopped_writer_left_do_not_fail_the_others() {
+    let stage = stage(Today::Says("good"));
+    stage.keep("recorded", &recording("live/x-1", Some("http://h:1"), "wrong"));
+    let empty = stage.folder.path().join("recorded/live-x-2");
+    std::fs::create_dir(&empty).unwrap();
+    for empty in ["live/x-2", empty.to_str().unwrap()] {
+        let (status, text) = stage.replay(&[empty, "live/x-1"]).await;
+        assert!(status == 0 && text.starts_with("1 folder holds no exchange: skipped\nfixed "), "{text}");
+        let (status, text) = stage.replay(&[empty]).await;
+        assert!(status == 2 && text.contains("holds no recording"), "{text}");
+    }
+    assert_eq!(stage.replay(&["live/x-1", "live/x-3"]).await.0, 2, "what is not there is a mistake");
+}
+
+#[tokio::test]
 async fn a_key_in_the_path_was_not_kept() {
     let stage = stage(Today::Says("good"));
     let mut recording = recording("glm/a", Some("http://h:1"), "wrong");

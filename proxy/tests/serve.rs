@@ -340,6 +340,32 @@ async fn no_upstream_is_a_502_that_names_it_and_silence_a_504() {
     }
 }
 
+#[tokio::test]
+async fn what_names_no_path_is_answered_here_and_blames_nobody() {
+    let mut stage = stage(answer(b"{}")).await;
+    let proxy = proxy(&format!("{}/v1", stage.url), Shadow::Off, Record::Failing).await;
+    for (target, says) in [
+        ("CONNECT example.com:443", "tfproxy opens no tunnels"),
+        ("OPTIONS *", "tfproxy forwards paths only"),
+    ] {
+        let request = format!("{target} HTTP/1.1\r\nhost: me\r\nconnection: close\r\n\r\n");
+        let (head, body, _) = parsed(&proxy.ask(request.as_bytes()).await);
+        assert!(head.starts_with("http/1.1 501"), "{target}: {head}");
+        let error: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(error["error"]["code"], "not_forwarded");
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(says) && !message.contains(&stage.url), "{message}");
+    }
+    proxy.idle().await;
+    let lines = proxy.lines.text();
+    assert!(
+        lines.contains("CONNECT example.com:443 501  0 bytes  not judged: it is not forwarded\n"),
+        "{lines}"
+    );
+    assert!(lines.contains("OPTIONS * 501 "), "{lines}");
+    assert!(stage.requests.try_recv().is_err());
+}
+
 /// A server that closes a connection when a second request comes on it: whether it had closed before, or read the request
 /// and broke, looks alike from outside.
 #[tokio::test]
@@ -586,6 +612,34 @@ async fn what_is_too_large_to_record_passes_all_the_same() {
     proxy.idle().await;
     assert!(proxy.lines.text().contains("not judged: too large to be recorded"), "{}", proxy.lines.text());
     assert!(proxy.judged.lock().unwrap().is_empty());
+}
+
+/// Four answers of 20 MiB at once: three fit, and are judged; the fourth says what it was that had no room.
+#[tokio::test]
+async fn of_many_large_answers_at_once_as_many_are_judged_as_fit() {
+    let half = vec![b'x'; 10 << 20];
+    let script = [Play::Bytes(sse_head()), Play::Bytes(chunked(&[&half])), Play::Cue];
+    let script =
+        script.into_iter().chain([Play::Bytes(chunked(&[&half])), Play::Bytes(b"0\r\n\r\n".to_vec())]);
+    let stage = stage(script.collect()).await;
+    let proxy = proxy(&stage.url, Shadow::Off, Record::Failing).await;
+    let request = chat(true);
+    let cues = async {
+        for _ in 0..4 {
+            stage.cue.send(()).unwrap();
+        }
+    };
+    let asked = futures_util::future::join_all((0..4).map(|_| proxy.ask(&request)));
+    let (answers, ()) = futures_util::future::join(asked, cues).await;
+    for answer in answers {
+        let (_, body, complete) = parsed(&answer);
+        assert!(complete && body.len() == 20 << 20);
+    }
+    proxy.idle().await;
+    let lines = proxy.lines.text();
+    let why = "not judged: no room to record it: answers under way together hold 64 MiB";
+    assert_eq!(lines.matches(why).count(), 4 - proxy.judged.lock().unwrap().len(), "{lines}");
+    assert!(proxy.judged.lock().unwrap().len() >= 3, "{lines}");
 }
 
 #[tokio::test]

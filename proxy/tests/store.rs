@@ -395,6 +395,46 @@ fn claimed_folders_are_never_shared() {
     assert_eq!([claim(), claim(), claim()], ["live/x-1", "live/x-2", "live/x-3"]);
 }
 
+#[test]
+fn what_a_stopped_writer_left_without_an_exchange_is_known() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = |name: &str| parent.path().join(name);
+    let put = |folder: &str, files: &[&str]| {
+        fs::create_dir_all(at(folder)).unwrap();
+        for file in files {
+            fs::write(at(folder).join(file), "").unwrap();
+        }
+    };
+    put("empty", &[]);
+    put("begun", &["request.json.tmp"]);
+    put("asked", &["request.json"]);
+    put("body", &["request.json", "stream.sse"]);
+    put("notes", &["notes.txt"]);
+    put(".body.new", &["request.json", "stream.sse"]);
+    put(".body.old", &["request.json", "stream.sse"]);
+    put(".first.new", &["request.json", "stream.sse"]);
+    put(".between.new", &["request.json", "stream.sse"]);
+    put(".between.old", &["request.json", "stream.sse"]);
+    put(".back.old", &["request.json", "stream.sse"]);
+    for (name, expect) in [
+        ("empty", true),
+        ("begun", true),
+        ("asked", true),
+        ("body", false),
+        ("notes", false),
+        ("missing", false),
+        (".missing.new", false),
+        (".body.new", true),
+        (".body.old", true),
+        (".first.new", true),
+        (".between.new", false),
+        (".between.old", true),
+        (".back.old", false),
+    ] {
+        assert_eq!(store::is_unfinished(&at(name)), expect, "{name}");
+    }
+}
+
 /// Where the child of the next test writes: its working folder.
 #[test]
 #[ignore = "run by a_recording_survives_kill_9 in a process of its own"]

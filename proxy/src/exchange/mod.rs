@@ -117,4 +117,10 @@ impl Head {
         let value = self.header("content-type").unwrap_or_default();
         value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
+
+    /// How the body is coded, where it is not sent as it is. Nothing here decodes it.
+    pub fn coding(&self) -> Option<&str> {
+        let coding = self.header("content-encoding")?.trim();
+        (!coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).then_some(coding)
+    }
 }

@@ -74,7 +74,12 @@ struct Heard {
 /// Judges `source`, prints to `out`, and gives the exit status: 0 clean, 1 findings, 2 something cannot be read.
 pub fn rejudge(source: &Source, judge: &Judge, fail_on: FailOn, out: &mut dyn Write) -> io::Result<u8> {
     let heard: Vec<Result<Heard, RejudgeError>> = match source {
-        Source::Recordings(folders) => folders.iter().map(|folder| recorded(folder)).collect(),
+        Source::Recordings(folders) => {
+            let places: Vec<&Path> = folders.iter().map(|folder| holder(folder)).collect();
+            let worth = worth_reading(&places);
+            print_skipped(places.len() - worth.len(), out)?;
+            worth.into_iter().map(|(_, folder)| recorded(folder)).collect()
+        }
         Source::Pair(pair) => vec![heard(pair)],
     };
     let mut status = 0;
@@ -97,8 +102,29 @@ fn judge_one(heard: &Heard, judge: &Judge, fail_on: FailOn, out: &mut dyn Write)
     Ok(u8::from(fails(&judged, fail_on)))
 }
 
+/// The folder, also where a file in it is named.
+fn holder(folder: &Path) -> &Path {
+    if folder.is_file() { folder.parent().unwrap_or(folder) } else { folder }
+}
+
+/// Those of several folders that hold an exchange, by their numbers: a writer that was stopped leaves others behind, and
+/// they must not fail the rest. Where none does, all, so that each says what is wrong with it.
+pub fn worth_reading<'a>(folders: &[&'a Path]) -> Vec<(usize, &'a Path)> {
+    let all = || folders.iter().copied().enumerate();
+    let worth: Vec<_> = all().filter(|(_, folder)| !store::is_unfinished(folder)).collect();
+    if worth.is_empty() { all().collect() } else { worth }
+}
+
+/// Says how many folders were passed over, if any were.
+pub fn print_skipped(count: usize, out: &mut dyn Write) -> io::Result<()> {
+    match count {
+        0 => Ok(()),
+        1 => writeln!(out, "1 folder holds no exchange: skipped"),
+        count => writeln!(out, "{count} folders hold no exchange: skipped"),
+    }
+}
+
 fn recorded(folder: &Path) -> Result<Heard, RejudgeError> {
-    let folder = if folder.is_file() { folder.parent().unwrap_or(folder) } else { folder };
     let recording = store::read(folder)?;
     Ok(Heard {
         name: recording.id,

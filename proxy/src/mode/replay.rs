@@ -5,7 +5,7 @@
 use super::{
     bundled::BUNDLED,
     proxy::{Running, Wiring},
-    rejudge::print_finding,
+    rejudge::{print_finding, print_skipped, worth_reading},
 };
 use crate::{
     exchange::{BadRoot, End, Exchange, Root},
@@ -79,8 +79,13 @@ struct Engine(Option<Running>);
 pub async fn replay(options: &Options, wiring: &Wiring, out: &mut (dyn Write + Send)) -> io::Result<u8> {
     let mut engine = Engine::default();
     let mut statuses = Vec::new();
-    for name in &options.names {
-        let status = match find(options, name) {
+    let places: Vec<PathBuf> = options.names.iter().map(|name| place_of(options, name)).collect();
+    let places: Vec<&Path> = places.iter().map(PathBuf::as_path).collect();
+    let worth = worth_reading(&places);
+    print_skipped(places.len() - worth.len(), out)?;
+    for (index, place) in worth {
+        let name = options.names.get(index).map_or("", String::as_str);
+        let status = match store::read(place) {
             Ok(recording) => {
                 let outcome = one(options, wiring, &mut engine, &recording).await;
                 print(&recording.id, &outcome, out)?;
@@ -108,15 +113,15 @@ pub async fn replay(options: &Options, wiring: &Wiring, out: &mut (dyn Write + S
 
 // === finding recordings ===
 
-/// Reads a recording by its id or its folder's name, or from wherever a path leads.
-fn find(options: &Options, name: &str) -> Result<Recording, StoreError> {
+/// Where a recording is, by its id or its folder's name, or wherever a path leads.
+fn place_of(options: &Options, name: &str) -> PathBuf {
     let places = [options.report.join("failed"), options.recorded.clone()];
     let named = places.iter().flat_map(|place| by_name(place, name));
     let folder = named.chain([PathBuf::from(name)]).find(|folder| store::is_there(folder));
     let folder = folder.unwrap_or_else(|| options.report.join("failed").join(folder_name(name)));
     match folder.parent().filter(|_| folder.is_file()) {
-        Some(parent) => store::read(parent),
-        None => store::read(&folder),
+        Some(parent) => parent.to_owned(),
+        None => folder,
     }
 }
 

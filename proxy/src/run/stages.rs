@@ -83,7 +83,7 @@ fn outcome(exchange: &Exchange, decoded: &Decoded, reply: &Reply) -> Outcome {
         return Outcome::Broken(format!("too large to be judged: {} bytes", received(exchange)));
     }
     match (status, &reply.error) {
-        _ if exchange.succeeded() && decoded.framing == Framing::Other => Outcome::Broken(unusable(exchange)),
+        _ if exchange.succeeded() && is_unread(exchange, decoded) => Outcome::Broken(unusable(exchange)),
         (Some(status), error) if !exchange.succeeded() => {
             let message = error.as_ref().map(|e| e.message.as_str()).unwrap_or_default();
             let message = short(message);
@@ -129,10 +129,18 @@ fn received(exchange: &Exchange) -> usize {
     exchange.slices.iter().map(|slice| slice.bytes.len()).sum()
 }
 
+/// Whether a body is none that can be read: compressed events hold none, whatever their type says.
+fn is_unread(exchange: &Exchange, decoded: &Decoded) -> bool {
+    let is_coded = exchange.head.as_ref().is_some_and(|head| head.coding().is_some());
+    decoded.framing == Framing::Other || (is_coded && decoded.events.is_empty())
+}
+
 fn unusable(exchange: &Exchange) -> String {
     let kind = exchange.head.as_ref().map(Head::media_type).unwrap_or_default();
     let kind = if kind.is_empty() { "a body without content-type".to_owned() } else { kind };
-    format!("no usable answer: {kind}, {} bytes", received(exchange))
+    let coding = exchange.head.as_ref().and_then(Head::coding);
+    let coding = coding.map(|coding| format!(" with content-encoding {}", short(coding))).unwrap_or_default();
+    format!("no usable answer: {kind}{coding}, {} bytes", received(exchange))
 }
 
 fn short(message: &str) -> String {

@@ -523,3 +523,29 @@ fn the_same_bytes_give_the_same_judgement() {
     let exchanges = [whole(HI), stream(Says { content: "Ho", ..HI }, None)];
     assert_eq!(foreign(&exchanges), foreign(&exchanges));
 }
+
+#[test]
+fn a_compressed_answer_is_named_as_one() {
+    let gzip = || "\u{1f}\u{8}\0\0\0\0\0\0".to_owned();
+    let coded = |mode, media: &str, coding: &str| {
+        let mut exchange = exchange(mode, None, 200, media, gzip());
+        let headers = &mut exchange.head.as_mut().unwrap().headers;
+        headers.push(("content-encoding".to_owned(), coding.to_owned()));
+        exchange
+    };
+    let says =
+        |exchange: &Exchange| match super::stages::Reading::of(exchange, None, &Profile::OPENAI).outcome {
+            super::verdict::Outcome::Broken(why) => why,
+            other => format!("{other:?}"),
+        };
+    for (mode, media, coding, expect) in [
+        (Mode::Whole, "application/json", "gzip", "application/json with content-encoding gzip, 8 bytes"),
+        (Mode::Stream, "text/event-stream", "br", "text/event-stream with content-encoding br, 8 bytes"),
+        (Mode::Whole, "application/json", "Identity", "application/json, 8 bytes"),
+    ] {
+        assert_eq!(says(&coded(mode, media, coding)), format!("no usable answer: {expect}"));
+    }
+    let mut plain = whole(HI);
+    plain.head.as_mut().unwrap().headers.push(("content-encoding".to_owned(), "gzip".to_owned()));
+    assert_eq!(says(&plain), "Answered", "it reads, whatever the header says");
+}

@@ -19,6 +19,7 @@ use crate::{
 use std::{
     collections::BTreeMap,
     future::Future,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -139,13 +140,8 @@ async fn work_off(bench: &Arc<Bench>, jobs: usize, sink: &mut impl Sink, stop: i
     }
     drop(told);
     let mut progress = Progress::default();
-    tokio::select! {
-        () = stop => sink.event(RunEvent::Aborted(INTERRUPTED.to_owned())),
-        aborted = collect(&mut heard, bench, &mut progress, sink) => {
-            if let Some(why) = aborted {
-                sink.event(RunEvent::Aborted(why));
-            }
-        }
+    if let Some(why) = collect(&mut heard, bench, &mut progress, sink, stop).await {
+        sink.event(RunEvent::Aborted(why));
     }
     workers.shutdown().await;
     let (exchanges, retried) = (progress.sent, progress.retried);
@@ -189,35 +185,64 @@ async fn work(bench: Arc<Bench>, told: mpsc::Sender<Done>) {
     }
 }
 
-/// Tells what is done in the order of the plan. Says why, where the run should stop.
+/// Tells what is done in the order of the plan. Says why, where the run should stop: then all that is done was told, also
+/// what waited for an entry before it that is not.
 async fn collect(
     heard: &mut mpsc::Receiver<Done>,
     bench: &Bench,
     progress: &mut Progress,
     sink: &mut impl Sink,
+    stop: impl Future<Output = ()>,
 ) -> Option<String> {
+    let mut stop = pin!(stop);
     let mut early = BTreeMap::new();
     let mut turn = 0;
-    while let Some(mut done) = heard.recv().await {
+    let mut aborted = None;
+    // Nothing but the wait is given up: what is being kept is told too.
+    while let Some(mut done) = next(heard, &mut aborted, stop.as_mut()).await {
         if !sink.wants(&done.judged) {
             done.exchanges = Vec::new();
         }
         early.insert(done.index, done);
         while let Some(done) = early.remove(&turn) {
             turn += 1;
-            progress.sent += done.sent + done.retried;
-            progress.retried += done.retried;
-            if let Some((entry, _)) = bench.entries.get(done.index).filter(|_| !done.exchanges.is_empty()) {
-                sink.keep(entry, done.exchanges).await;
-            }
-            let aborted = progress.note(&done.judged);
-            sink.event(RunEvent::Done(Box::new(done.judged)));
-            if aborted.is_some() {
-                return aborted;
-            }
+            let why = tell(done, bench, progress, sink).await;
+            aborted = aborted.or(why);
         }
     }
-    None
+    for done in early.into_values() {
+        tell(done, bench, progress, sink).await;
+    }
+    aborted
+}
+
+/// What is done next; once the run stops, only what is done already.
+async fn next(
+    heard: &mut mpsc::Receiver<Done>,
+    aborted: &mut Option<String>,
+    stop: impl Future<Output = ()>,
+) -> Option<Done> {
+    if aborted.is_none() {
+        tokio::select! {
+            biased;
+            () = stop => *aborted = Some(INTERRUPTED.to_owned()),
+            done = heard.recv() => return done,
+        }
+    }
+    heard.close(); // whoever has not told by now is late
+    heard.recv().await
+}
+
+/// Tells one entry. Says why, where the run should stop.
+async fn tell(done: Done, bench: &Bench, progress: &mut Progress, sink: &mut impl Sink) -> Option<String> {
+    progress.sent += done.sent + done.retried;
+    progress.retried += done.retried;
+    if let Some((entry, _)) = bench.entries.get(done.index).filter(|_| !done.exchanges.is_empty()) {
+        sink.keep(entry, done.exchanges).await;
+    }
+    let aborted = progress.note(&done.judged);
+    sink.event(RunEvent::Done(Box::new(done.judged)));
+    aborted
 }
 
 // === impl Bench ===

@@ -2,6 +2,7 @@
 //! client's path.
 
 use super::{
+    MAX_RECORDED_TOGETHER,
     line::{Remark, Said, line},
     shadow::{self, Twins},
     state::Busy,
@@ -43,7 +44,7 @@ async fn conclude(mut seen: Seen) {
     }
     let said = Said { end: Some(exchange.end.clone()), ..said };
     count(&seen, &exchange.end);
-    match unjudged(&exchange) {
+    match unjudged(&seen, &exchange) {
         Some(why) => pass_by(&mut seen, &request, exchange, &said, why),
         None => judge(&mut seen, request, exchange, said).await,
     }
@@ -68,22 +69,35 @@ fn unread(seen: &Seen) -> Said {
 }
 
 /// Why an exchange cannot be judged, if it cannot.
-fn unjudged(exchange: &Exchange) -> Option<Remark> {
-    let encoding = exchange.head.as_ref().and_then(|head: &Head| head.header("content-encoding"));
-    match (&exchange.end, encoding) {
-        (End::Cancelled | End::Refused(_), _) => Some(Remark::None),
-        (End::TooLarge, _) => Some(Remark::NotJudged("too large to be recorded".to_owned())),
-        (_, Some(encoding)) if encoding != "identity" => {
-            Some(Remark::NotJudged(format!("content-encoding {encoding}")))
+fn unjudged(seen: &Seen, exchange: &Exchange) -> Option<Remark> {
+    let why = match (&exchange.end, exchange.head.as_ref().and_then(Head::coding)) {
+        (End::Cancelled | End::Refused(_), _) => return Some(Remark::None),
+        (End::TooLarge, _) if seen.is_too_large() => "too large to be recorded".to_owned(),
+        (End::TooLarge, _) => {
+            let together = MAX_RECORDED_TOGETHER >> 20;
+            format!("no room to record it: answers under way together hold {together} MiB")
         }
-        _ => None,
-    }
+        (_, Some(coding)) => format!("content-encoding {coding}"),
+        _ => return None,
+    };
+    Some(Remark::NotJudged(why))
 }
 
 fn pass_by(seen: &mut Seen, request: &Request, exchange: Exchange, said: &Said, remark: Remark) {
-    let recording = recording(seen, request, vec![exchange]);
-    keep_recorded(seen, recording);
+    if exchange.end == End::TooLarge && !seen.is_too_large() {
+        give_up(seen);
+    } else {
+        let recording = recording(seen, request, vec![exchange]);
+        keep_recorded(seen, recording);
+    }
     seen.state.say(line(&seen.method, &seen.path, said, Some(remark)));
+}
+
+/// What had to give way is not here any more; with `--record` what was written until then stays, and reads as cut.
+fn give_up(seen: &Seen) {
+    if seen.state.settings.record.is_some() {
+        seen.state.status.not_recorded.fetch_add(1, Relaxed);
+    }
 }
 
 async fn judge(seen: &mut Seen, request: Request, exchange: Exchange, said: Said) {

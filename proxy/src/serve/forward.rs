@@ -1,10 +1,11 @@
 //! One request through: on to the upstream, its answer back.
 //!
 //! In: a client's request. Out: the upstream's response, or, where there is none, 502 or 504 with an error object
-//! that names the upstream.
+//! that names the upstream. What names no path (`CONNECT`, `OPTIONS *`) is answered here with 501.
 
 use super::{
     headers,
+    line::{Remark, Said, line},
     state::State,
     status,
     tap::{BoxError, Download, Upload},
@@ -44,8 +45,27 @@ pub(super) async fn answer(
         let status = state.status.value(&state.settings.upstream);
         return Ok(json_response(StatusCode::OK, &status));
     }
+    if let Some(refusal) = not_forwarded(&state, &request) {
+        return Ok(refusal);
+    }
     state.status.forwarded.fetch_add(1, Relaxed);
     Ok(forward(&state, flushed, request).await)
+}
+
+/// The answer to what cannot be asked of an upstream: it names no path there. The upstream never hears of it.
+fn not_forwarded(state: &State, request: &Request<Incoming>) -> Option<Response<Outgoing>> {
+    let (method, target) = (request.method(), request.uri().to_string());
+    let why = match method {
+        &Method::CONNECT => "tfproxy opens no tunnels: give its address as the base URL, not as a proxy",
+        _ if !path_of(request.uri()).starts_with('/') => "tfproxy forwards paths only",
+        _ => return None,
+    };
+    let status = StatusCode::NOT_IMPLEMENTED;
+    let said = Said { status: Some(status.as_u16()), ..Said::default() };
+    let remark = Remark::NotJudged("it is not forwarded".to_owned());
+    state.say(line(method.as_str(), &target, &said, Some(remark)));
+    let message = format!("{why} ({method} {target})");
+    Some(json_response(status, &error("not_implemented", "not_forwarded", &message)))
 }
 
 async fn forward(
@@ -103,9 +123,11 @@ fn respond(response: reqwest::Response, mut witness: Witness, flushed: Arc<Flush
 fn refuse(no_answer: NoAnswer, witness: &mut Witness) -> Response<Outgoing> {
     let NoAnswer { status, code, message, end } = no_answer;
     witness.failed(end);
-    let error =
-        json!({ "error": { "message": message, "type": "upstream_error", "param": null, "code": code } });
-    json_response(status, &error)
+    json_response(status, &error("upstream_error", code, &message))
+}
+
+fn error(kind: &str, code: &str, message: &str) -> serde_json::Value {
+    json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
 }
 
 fn json_response(status: StatusCode, value: &serde_json::Value) -> Response<Outgoing> {

@@ -1,13 +1,15 @@
 //! What all connections of a proxy share: settings, the client, the counters, the output.
 
-use super::{Desk, ServeError, Settings, output::Output, status::Status};
+use super::{
+    Desk, MAX_RECORDED_TOGETHER, ServeError, Settings, output::Output, shelf::Shelf, status::Status,
+};
 use crate::store::live::{Order, Scribe, Told, Trouble};
 use std::{
     fmt,
     io::Write,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -33,8 +35,8 @@ pub(super) struct State {
     pub shadows: Arc<Semaphore>,
     /// One permit for each exchange that may be judged at once.
     pub judging: Semaphore,
-    /// Bytes held by recordings, see [`super::MAX_RECORDED_TOGETHER`].
-    pub held: AtomicUsize,
+    /// What is being recorded.
+    pub shelf: Arc<Shelf>,
     scribe: Option<Scribe>,
     number: AtomicU64,
     pub output: Output,
@@ -62,7 +64,7 @@ impl State {
             status: Status::default(),
             pending: Pending(watch::Sender::new(0)),
             runtime: Handle::current(),
-            held: AtomicUsize::new(0),
+            shelf: Arc::new(Shelf::new(MAX_RECORDED_TOGETHER)),
             number: AtomicU64::new(0),
             settings,
             desk,

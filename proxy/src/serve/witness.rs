@@ -1,10 +1,10 @@
 //! What is seen of one exchange while it passes. However it ends (by itself, by the client, by the upstream), the
 //! witness ends with it and hands over what it saw.
 
-use super::{MAX_RECORDED_RESPONSE, MAX_RECORDED_TOGETHER, after, state::State, tap};
+use super::{MAX_RECORDED_RESPONSE, after, shelf::Place, state::State, tap};
 use crate::{
     exchange::{
-        Arrivals, End, Exchange, Head, Secrets, Took,
+        End, Exchange, Head, Secrets, Took,
         secrets::{REDACTED, Veil},
     },
     plan::{ROUNDS_HEADER, Rounds},
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use bytes::Bytes;
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 /// Someone who watches one exchange.
 pub(super) struct Witness {
@@ -42,14 +42,12 @@ pub(super) struct Seen {
     number: u64,
     begun: u64,
     took: Took,
-    arrivals: Arrivals,
+    place: Place,
     secrets: Secrets,
     /// Hides them in what is written while it passes.
     veil: Veil,
     /// Whether what is written while it passes is all that came.
     written: Told,
-    /// Taken from what all recordings may hold together.
-    held: usize,
 }
 
 /// What a request says of itself before its body comes.
@@ -67,6 +65,7 @@ impl Witness {
     pub fn begin(state: &Arc<State>, arrival: Arrival) -> Self {
         let pairs = arrival.credentials.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let secrets = Secrets::of(pairs.chain(parameters(&arrival.path)));
+        let number = state.number();
         let seen = Seen {
             method: arrival.method,
             path: arrival.path,
@@ -78,14 +77,13 @@ impl Witness {
             received: 0,
             end: End::Cancelled, // until another end is seen
             id: None,
-            number: state.number(),
+            number,
             begun: state.now(),
             took: Took::default(),
-            arrivals: Arrivals::default(),
+            place: state.shelf.place(number),
             veil: Veil::new(secrets.clone()),
             secrets,
             written: Told::Taken,
-            held: 0,
             state: state.clone(),
         };
         Self { seen: Some(seen) }
@@ -190,30 +188,21 @@ impl Seen {
 
     /// Copies what passes: a reference to a frame of twenty bytes would keep the connection's whole buffer alive.
     fn slice(&mut self, data: &Bytes) {
+        let from = self.received;
         self.received += data.len() as u64;
-        if self.dialect.is_none() || !self.hold(data.len()) {
+        let is_ours = self.dialect.is_some() && !self.is_too_large();
+        if !is_ours || !self.place.push(data, from, self.since()) {
             return;
         }
-        self.arrivals.push(data, self.since());
         if self.id.is_some() {
             let (number, piece) = (self.number, self.veil.pass(data));
             self.told(|| Order::Slice(number, piece.into()));
         }
     }
 
-    fn hold(&mut self, more: usize) -> bool {
-        if self.received > MAX_RECORDED_RESPONSE as u64 || self.is_partial(more) {
-            return false;
-        }
-        let cost = Arrivals::cost(more);
-        let before = self.state.held.fetch_add(cost, Ordering::Relaxed);
-        self.held += cost;
-        before + cost <= MAX_RECORDED_TOGETHER
-    }
-
-    /// Whether something before these bytes was not recorded: then nothing after it is either.
-    fn is_partial(&self, more: usize) -> bool {
-        self.arrivals.len() as u64 + more as u64 != self.received
+    /// Whether it is more than is recorded of one exchange.
+    pub fn is_too_large(&self) -> bool {
+        self.received > MAX_RECORDED_RESPONSE as u64
     }
 
     /// The request, once its body is known; `None` for what is none of our dialects.
@@ -232,7 +221,7 @@ impl Seen {
 
     /// What was seen as an exchange. Where recording stopped, it ends as too large.
     pub fn exchange(&mut self, request: &Request) -> Exchange {
-        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let mut arrivals = self.place.take();
         arrivals.hide(&self.secrets);
         let is_partial = arrivals.len() as u64 != self.received;
         Exchange {
@@ -249,7 +238,6 @@ impl Seen {
 
 impl Drop for Seen {
     fn drop(&mut self) {
-        self.state.held.fetch_sub(self.held, Ordering::Relaxed);
         if self.id.is_some() {
             let _ = self.state.record(|| Order::Close(self.number)); // always taken
         }

@@ -1,7 +1,7 @@
 //! A recording that is written while its exchange goes on: each slice is on disk before the next one comes.
 //!
-//! In: a request, then a head, slices, and how it ended. Out: a folder that reads at every moment. One [`Scribe`]
-//! thread does all the writing, so that no disk is waited for on anybody's path. Where the disk is slower than what
+//! In: a request, then a head, slices, and how it ended. Out: a folder that reads from the moment its request is written;
+//! it is claimed before, and empty until then. One [`Scribe`] thread does all the writing, so that no disk is waited for on anybody's path. Where the disk is slower than what
 //! passes, exchanges are not recorded, and that is told.
 
 use super::{

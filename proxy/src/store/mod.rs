@@ -10,7 +10,8 @@
 //!
 //! A recording that replaces another is written to `.ID.new` first; `.ID.old` is the one that it replaces.
 //!
-//! Secrets are taken out before anything touches the disk. A recording that was cut short, by whatever, reads.
+//! Secrets are taken out before anything touches the disk. A recording that was cut short, by whatever, reads from the moment
+//! its request is there; what was cut before is an empty folder, see [`is_unfinished`].
 
 use crate::{exchange::Exchange, request::Request};
 use serde_json::Value;
@@ -27,7 +28,7 @@ pub mod write;
 
 pub use live::Live;
 pub use name::{folder_name, short_hash};
-pub use place::{is_leftover, is_there};
+pub use place::{is_leftover, is_there, is_unfinished};
 pub use read::{is_recording, read, read_file};
 pub use write::write;
 

@@ -61,6 +61,19 @@ pub fn is_leftover(path: &Path) -> bool {
     is_ours && path.join(REQUEST).is_file()
 }
 
+/// Whether a writer that was stopped left this behind, and no exchange in it: a folder without a body, or one beside a place
+/// that is read elsewhere.
+pub fn is_unfinished(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let of = name.strip_suffix(".new").or_else(|| name.strip_suffix(".old"));
+    if let Some(of) = of.and_then(|name| name.strip_prefix('.')) {
+        return folder.is_dir() && readable(&folder.with_file_name(of)) != folder;
+    }
+    let Ok(files) = fs::read_dir(folder) else { return false };
+    let begun = [REQUEST.to_owned(), format!("{REQUEST}.tmp")];
+    files.flatten().all(|file| begun.iter().any(|name| file.file_name() == name.as_str()))
+}
+
 /// Ends what an earlier writer began, or leaves no trace of it.
 fn recover(folder: &Path, fresh: &Path, old: &Path) -> Result<(), StoreError> {
     let left = readable(folder);

@@ -178,3 +178,63 @@ async fn an_entry_whose_judging_breaks_is_told_and_kept() {
     assert_eq!(heard.done, [0, 1, 2].map(|index| (id(index), expect[index])));
     assert_eq!(heard.kept, [(id(1), EACH)]);
 }
+
+/// Every entry but one of the first two is done when the user stops the run; that one hangs.
+#[tokio::test]
+async fn what_is_done_behind_one_that_hangs_is_told_and_kept_when_the_run_is_stopped() {
+    let listener = listener().await;
+    let count = 10;
+    let judge = |entry: &Entry, _: &[Exchange]| {
+        verdict(entry, if entry.id == id(3) { Verdict::Fail } else { Verdict::Pass })
+    };
+    let bench = bench(&listener, count, None, Box::new(judge));
+    let first = AtomicUsize::new(0);
+    let server = tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let hangs = first.fetch_add(1, Ordering::Relaxed) == 0;
+            tokio::spawn(async move {
+                let mut request = [0; 4096];
+                _ = socket.read(&mut request).await.unwrap();
+                if hangs {
+                    std::future::pending::<()>().await;
+                }
+                _ = socket.write_all(ANSWER).await;
+            });
+        }
+    });
+    let stop = async {
+        // A worker that finds nothing more has told all that it did.
+        while bench.next.load(Ordering::Relaxed) <= count {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let mut heard = Heard::default();
+    tokio::time::timeout(PATIENCE, work_off(&bench, 2, &mut heard, stop)).await.unwrap();
+    server.abort();
+    assert_eq!(heard.aborted.as_deref(), Some(INTERRUPTED));
+    let ids: Vec<String> = heard.done.iter().map(|(id, _)| id.clone()).collect();
+    let hanging = (0..count).map(id).find(|id| !ids.contains(id)).expect("one hangs");
+    assert_eq!(ids, (0..count).map(id).filter(|id| *id != hanging).collect::<Vec<_>>(), "in their order");
+    assert_eq!(heard.kept, [(id(3), EACH)]);
+    assert_eq!(heard.sent, (count - 1) * EACH);
+}
+
+/// The first entries fail alike; what was done when that was enough is told all the same, and nobody asks further.
+#[tokio::test]
+async fn what_is_done_when_errors_that_are_alike_stop_a_run_is_told() {
+    let listener = listener().await;
+    let count = 4 * MAX_EARLY;
+    let judge = |entry: &Entry, _: &[Exchange]| verdict(entry, Verdict::Error);
+    let bench = bench(&listener, count, None, Box::new(judge));
+    // Answered one after the other, so that many more entries are left to ask.
+    let server = tokio::spawn(serve(listener, || async {}));
+    let mut heard = Heard::default();
+    work_off(&bench, 2, &mut heard, std::future::pending()).await;
+    server.abort();
+    let told = heard.done.len();
+    assert!(heard.aborted.is_some() && (MAX_ALIKE..count / 2).contains(&told), "{told}");
+    let ids: Vec<String> = heard.done.into_iter().map(|(id, _)| id).collect();
+    assert!(ids.is_sorted_by_key(|id| id.split('/').nth(1).unwrap().parse::<usize>().unwrap()), "{ids:?}");
+    assert_eq!(heard.kept.len(), told, "each with its bytes");
+}
