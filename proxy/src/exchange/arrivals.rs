@@ -3,7 +3,7 @@
 //! In: pieces with arrival times. Out: [`Slice`]s that share one allocation. A piece as it comes from a connection keeps
 //! that connection's whole read buffer alive, so three million chunks of one byte would hold gigabytes.
 
-use super::{Secrets, Slice};
+use super::{Secrets, Slice, budget::Held};
 use bytes::{Bytes, BytesMut};
 
 /// The most slices that are kept apart; pieces after that join the last one. A reply of a hundred thousand tokens, each
@@ -16,6 +16,14 @@ pub struct Arrivals {
     body: BytesMut,
     /// Start of each slice, and when it came.
     borders: Vec<(usize, u64)>,
+    /// Leave to hold it.
+    held: Option<Held>,
+}
+
+/// A body with the leave to hold it.
+struct Owned {
+    body: BytesMut,
+    _held: Held,
 }
 
 // === impl Arrivals ===
@@ -24,6 +32,27 @@ impl Arrivals {
     /// What a piece of this length takes in memory.
     pub const fn cost(len: usize) -> usize {
         len + size_of::<(usize, u64)>()
+    }
+
+    /// None so far, of a body that may be held as long as `held` is.
+    pub fn within(held: Option<Held>) -> Self {
+        Self { held, ..Self::default() }
+    }
+
+    /// Asks for leave to hold so many bytes more.
+    pub async fn ask(&mut self, bytes: usize) -> Result<(), super::budget::Spent> {
+        match &mut self.held {
+            Some(held) => held.more(bytes).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Gives up all but so many bytes at the start.
+    pub fn truncate(&mut self, len: usize) {
+        let start = self.body.get(..len).unwrap_or(&self.body);
+        self.body = BytesMut::from(start);
+        self.borders.retain(|(start, _)| *start < len);
+        self.held = None;
     }
 
     /// Takes a copy of a piece that arrived at `at`.
@@ -51,16 +80,26 @@ impl Arrivals {
 
     /// All of it in one piece.
     pub fn into_body(self) -> Bytes {
-        self.body.freeze()
+        match self.held {
+            Some(held) => Bytes::from_owner(Owned { body: self.body, _held: held }),
+            None => self.body.freeze(),
+        }
     }
 
     /// All of it in the slices in which it came.
-    pub fn into_slices(self) -> Vec<Slice> {
-        let body = self.body.freeze();
-        let ends = self.borders.iter().skip(1).map(|(start, _)| *start).chain([body.len()]);
+    pub fn into_slices(mut self) -> Vec<Slice> {
+        let borders = std::mem::take(&mut self.borders);
+        let body = self.into_body();
+        let ends = borders.iter().skip(1).map(|(start, _)| *start).chain([body.len()]);
         let slice =
             |((start, at), end): (&(usize, u64), usize)| Slice { at: *at, bytes: body.slice(*start..end) };
-        self.borders.iter().zip(ends).map(slice).collect()
+        borders.iter().zip(ends).map(slice).collect()
+    }
+}
+
+impl AsRef<[u8]> for Owned {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
     }
 }
 
@@ -80,6 +119,17 @@ mod tests {
             arrivals.into_slices().into_iter().map(|slice| (slice.at, slice.bytes)).collect();
         assert_eq!(slices, [(1, "ab".into()), (2, "".into()), (2, "c".into()), (9, "def".into())]);
         assert_eq!(Arrivals::default().into_slices(), []);
+    }
+
+    #[test]
+    fn a_body_is_cut_within_a_slice() {
+        let mut arrivals = Arrivals::default();
+        for piece in ["ab", "cd", "ef"] {
+            arrivals.push(piece.as_bytes(), 1);
+        }
+        arrivals.truncate(3);
+        let slices: Vec<_> = arrivals.into_slices().into_iter().map(|slice| slice.bytes).collect();
+        assert_eq!(slices, ["ab", "c"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{
 use bytes::Bytes;
 
 pub mod arrivals;
+pub mod budget;
 pub mod clock;
 pub mod credentials;
 mod echo;
@@ -16,6 +17,7 @@ pub mod secrets;
 pub mod send;
 
 pub use arrivals::Arrivals;
+pub use budget::Budget;
 pub use credentials::Credentials;
 pub use end::End;
 pub use root::{BadRoot, Root};

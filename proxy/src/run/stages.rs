@@ -4,9 +4,9 @@
 
 use super::{ask::is_busy, clients, reread, verdict::Outcome};
 use crate::{
-    decode::{Decoded, Framing, Span, decode},
-    exchange::{End, Exchange, Head},
-    fold::{Lens, Reply, fold},
+    decode::{Decoded, Framing, MAX_EVENT, MAX_HELD, Span, decode},
+    exchange::{End, Exchange, Head, budget::MAX_CASE, send::most},
+    fold::{Lens, MAX_CALLS, Reply, fold},
     request::{Asked, Mode, case::Expect},
     rules::{self, Breach, Facts, Profile},
 };
@@ -80,7 +80,15 @@ fn outcome(exchange: &Exchange, decoded: &Decoded, reply: &Reply) -> Outcome {
         return Outcome::Broken(transport(exchange));
     }
     if decoded.is_partial() {
-        return Outcome::Broken(format!("too large to be judged: {} bytes", received(exchange)));
+        return Outcome::Broken(format!(
+            "too large to be judged: {} bytes, over {} MiB in an event or {} MiB once read",
+            received(exchange),
+            MAX_EVENT >> 20,
+            MAX_HELD >> 20
+        ));
+    }
+    if reply.calls().count() >= MAX_CALLS {
+        return Outcome::Broken(format!("too large to be judged: {MAX_CALLS} calls or more"));
     }
     match (status, &reply.error) {
         _ if exchange.succeeded() && decoded.framing == Framing::Other => Outcome::Broken(unusable(exchange)),
@@ -118,7 +126,11 @@ fn transport(exchange: &Exchange) -> String {
         }
         End::TimedOut => format!("hangs: nothing more came after {after} bytes"),
         End::Cut(why) => format!("cut off after {after} bytes: {why}"),
-        End::TooLarge => format!("longer than {} MiB", crate::exchange::send::MAX_BODY >> 20),
+        End::TooLarge => format!(
+            "longer than {} MiB, or than {} MiB with the other replies of the case",
+            most(exchange.mode) >> 20,
+            MAX_CASE >> 20
+        ),
         End::Malformed(why) => format!("breaks HTTP: {why}"),
         End::Cancelled => "cancelled".to_owned(),
         End::Complete | End::CloseDelimited => "complete".to_owned(),

@@ -1,7 +1,10 @@
 //! What all connections of a proxy share: settings, the client, the counters, the output.
 
 use super::{Desk, ServeError, Settings, output::Output, status::Status};
-use crate::store::live::{Order, Scribe, Told, Trouble};
+use crate::{
+    run::judging::Judging,
+    store::live::{Order, Scribe, Told, Trouble},
+};
 use std::{
     fmt,
     io::Write,
@@ -19,9 +22,6 @@ use tokio::{
 /// How long a connection to the upstream may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Exchanges that are judged at once: each may take several times the memory of its bytes.
-const JUDGING: usize = 2;
-
 pub(super) struct State {
     pub settings: Settings,
     pub desk: Desk,
@@ -31,8 +31,7 @@ pub(super) struct State {
     pub runtime: Handle,
     /// One permit for each set of twins that may be under way.
     pub shadows: Arc<Semaphore>,
-    /// One permit for each exchange that may be judged at once.
-    pub judging: Semaphore,
+    pub judging: Judging,
     /// Bytes held by recordings, see [`super::MAX_RECORDED_TOGETHER`].
     pub held: AtomicUsize,
     scribe: Option<Scribe>,
@@ -58,7 +57,7 @@ impl State {
             client: client().map_err(ServeError::Client)?,
             scribe: settings.record.as_ref().map(start).transpose().map_err(ServeError::Record)?,
             shadows: Arc::new(Semaphore::new(settings.shadow.at_once())),
-            judging: Semaphore::new(JUDGING),
+            judging: Judging::start(),
             status: Status::default(),
             pending: Pending(watch::Sender::new(0)),
             runtime: Handle::current(),
