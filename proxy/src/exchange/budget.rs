@@ -17,7 +17,7 @@ pub const MAX_CASE: usize = 32 << 20;
 pub const MAX_FREE: usize = 64 << 10;
 
 /// The most bytes that bodies of all cases hold before a case has to wait for its turn.
-const MAX_AT_ONCE: usize = 8 << 20;
+const MAX_AT_ONCE: usize = 4 << 20;
 
 /// What a run may hold, and what one of its cases holds.
 #[derive(Debug, Clone)]

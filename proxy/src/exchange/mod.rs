@@ -78,8 +78,17 @@ impl Exchange {
         match self.slices.as_slice() {
             [] => Bytes::new(),
             [one] => one.bytes.clone(),
-            many => many.iter().flat_map(|s| s.bytes.iter().copied()).collect::<Vec<u8>>().into(),
+            many => {
+                let mut body = Vec::with_capacity(self.received());
+                many.iter().for_each(|slice| body.extend_from_slice(&slice.bytes));
+                body.into()
+            }
         }
+    }
+
+    /// How many bytes of it are there.
+    pub fn received(&self) -> usize {
+        self.slices.iter().map(|slice| slice.bytes.len()).sum()
     }
 
     /// HTTP status; `None` if no head came.

@@ -20,7 +20,7 @@ pub fn check(exchange: &Exchange, decoded: &Decoded, profile: &Profile) -> Vec<B
     if decoded.framing != Framing::Sse || exchange.end == End::TooLarge {
         return Vec::new();
     }
-    let length = exchange.slices.iter().map(|slice| slice.bytes.len()).sum();
+    let length = exchange.received();
     let recut = other_slices(exchange, length, decoded).map(|found| ("sse/recut", found));
     let second = other_reader(exchange, length, decoded).map(|found| ("sse/second-reading", found));
     recut.into_iter().chain(second).filter_map(|(rule, found)| breach(rule, found, profile)).collect()

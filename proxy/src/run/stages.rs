@@ -82,7 +82,7 @@ fn outcome(exchange: &Exchange, decoded: &Decoded, reply: &Reply) -> Outcome {
     if decoded.is_partial() {
         return Outcome::Broken(format!(
             "too large to be judged: {} bytes, over {} MiB in an event or {} MiB once read",
-            received(exchange),
+            exchange.received(),
             MAX_EVENT >> 20,
             MAX_HELD >> 20
         ));
@@ -118,7 +118,7 @@ fn transport_rule(exchange: &Exchange, reply: &Reply) -> Option<&'static str> {
 
 /// How a transport failed, in words.
 fn transport(exchange: &Exchange) -> String {
-    let after = received(exchange);
+    let after = exchange.received();
     match &exchange.end {
         End::Refused(why) => format!("no connection: {why}"),
         End::TimedOut if exchange.trickled() => {
@@ -137,14 +137,10 @@ fn transport(exchange: &Exchange) -> String {
     }
 }
 
-fn received(exchange: &Exchange) -> usize {
-    exchange.slices.iter().map(|slice| slice.bytes.len()).sum()
-}
-
 fn unusable(exchange: &Exchange) -> String {
     let kind = exchange.head.as_ref().map(Head::media_type).unwrap_or_default();
     let kind = if kind.is_empty() { "a body without content-type".to_owned() } else { kind };
-    format!("no usable answer: {kind}, {} bytes", received(exchange))
+    format!("no usable answer: {kind}, {} bytes", exchange.received())
 }
 
 fn short(message: &str) -> String {

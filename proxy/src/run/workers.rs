@@ -285,7 +285,7 @@ impl Bench {
 
 /// The size of each body.
 fn received(exchanges: &[Exchange]) -> impl Iterator<Item = usize> {
-    exchanges.iter().map(|exchange| exchange.slices.iter().map(|slice| slice.bytes.len()).sum())
+    exchanges.iter().map(Exchange::received)
 }
 
 /// What was found at first and was not there when asked again.

@@ -36,7 +36,7 @@ async fn conclude(mut seen: Seen) {
         return seen.state.say(line(&seen.method, &seen.path, &unread(&seen), remark));
     };
     let exchange = seen.exchange(&request);
-    let bytes = received(&exchange);
+    let bytes = exchange.received();
     let read = move || (Said::of(&exchange), exchange);
     let Some((said, mut exchange)) = seen.state.judging.call(bytes, read).await else {
         let remark = Some(Remark::NotJudged("reading it broke".to_owned()));
@@ -52,10 +52,6 @@ async fn conclude(mut seen: Seen) {
         Some(why) => pass_by(&mut seen, &request, exchange, &said, why),
         None => judge(&mut seen, request, exchange, said).await,
     }
-}
-
-fn received(exchange: &Exchange) -> usize {
-    exchange.slices.iter().map(|slice| slice.bytes.len()).sum()
 }
 
 fn count(seen: &Seen, end: &End) {
@@ -102,7 +98,7 @@ async fn judge(seen: &mut Seen, request: Request, exchange: Exchange, said: Said
     let count = exchanges.len() - 1;
     let recording = recording(seen, &request, exchanges);
     let judge = seen.state.desk.judge.clone();
-    let largest = recording.exchanges.iter().map(received).max().unwrap_or_default();
+    let largest = recording.exchanges.iter().map(Exchange::received).max().unwrap_or_default();
     let judge = move || {
         let judged = judge(&recording.request, &recording.exchanges, None);
         (recording, judged)

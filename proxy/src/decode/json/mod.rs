@@ -21,8 +21,8 @@ pub const MAX_DEPTH: usize = 128;
 pub const MAX_MEMORY: usize = 72 << 20;
 
 /// The memory from which on long lists keep no further items, so that a reply is read to its end whatever its lists
-/// take: some 1,500 tokens with twenty alternatives each.
-pub const MAX_LISTS: usize = 40 << 20;
+/// take: some 1,300 tokens with twenty alternatives each.
+pub const MAX_LISTS: usize = 36 << 20;
 
 /// The items that a list may keep in any case.
 const ALWAYS_KEPT: usize = 64;
