@@ -221,7 +221,9 @@ mod tests {
     fn large_bodies_come_back_as_they_came() {
         let pieces: Vec<Vec<u8>> = (0..400_usize).map(|n| vec![n.to_le_bytes()[0]; n * n % 9_000]).collect();
         let mut arrivals = Arrivals::default();
-        pieces.iter().for_each(|piece| arrivals.push(piece, 1));
+        for piece in &pieces {
+            arrivals.push(piece, 1);
+        }
         arrivals.push(&vec![7; 1 << 20], 2);
         let slices: Vec<_> = arrivals.into_slices().into_iter().map(|slice| slice.bytes.to_vec()).collect();
         assert!(slices.iter().zip(&pieces).all(|(slice, piece)| slice == piece));

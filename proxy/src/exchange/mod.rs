@@ -80,7 +80,9 @@ impl Exchange {
             [one] => one.bytes.clone(),
             many => {
                 let mut body = Vec::with_capacity(self.received());
-                many.iter().for_each(|slice| body.extend_from_slice(&slice.bytes));
+                for slice in many {
+                    body.extend_from_slice(&slice.bytes);
+                }
                 body.into()
             }
         }

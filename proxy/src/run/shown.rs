@@ -10,8 +10,8 @@ const MAX_TEXT: usize = 64 << 10;
 /// Content, reasoning, calls (arguments as received), finish and usage; for an error the error.
 pub fn shown(reply: &Reply) -> Value {
     let mut shown = Map::new();
-    shown.insert("content".to_owned(), text_or_null(reply.content().value));
-    shown.insert("reasoning".to_owned(), text_or_null(reply.reasoning().value));
+    shown.insert("content".to_owned(), text_or_null(&reply.content().value));
+    shown.insert("reasoning".to_owned(), text_or_null(&reply.reasoning().value));
     let refusal = reply.refusal().value;
     if !refusal.is_empty() {
         shown.insert("refusal".to_owned(), start(&refusal).into());
@@ -32,8 +32,8 @@ fn failure(error: &Failure) -> Value {
     })
 }
 
-fn text_or_null(text: String) -> Value {
-    if text.is_empty() { Value::Null } else { start(&text).into() }
+fn text_or_null(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { start(text).into() }
 }
 
 /// As much of a text as is shown, and how long it is where that is not all.
