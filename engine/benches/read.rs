@@ -3,8 +3,11 @@
 //! In: made-up texts of two sizes. Out: bytes a second. The cost of a byte must not grow with the size: a megabyte
 //! fed byte by byte may cost at most one and a half times as much a byte as ten kilobytes.
 
+#![expect(clippy::print_stdout, reason = "the ratio is told beside what criterion tells")]
+
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::json;
@@ -66,6 +69,38 @@ fn arguments(criterion: &mut Criterion) {
     bench(criterion, "prose by byte", 1, |size| text("", WORDS, "", size));
 }
 
+/// Says how much more a byte costs in the larger of the two sizes.
+fn ratios(_: &mut Criterion) {
+    for (name, before, after) in [
+        ("json", JSON, "\"}}</tool_call>"),
+        ("glm", GLM, "</arg_value></tool_call>"),
+        ("xml", XML, "\n</parameter></function></tool_call>"),
+    ] {
+        let [small, large] = SIZES.map(|size| per_byte(&text(before, WORDS, after, size)));
+        println!(
+            "{name} by byte: a byte of {} costs {:.2} times one of {}",
+            SIZES[1],
+            large / small,
+            SIZES[0]
+        );
+    }
+}
+
+/// The least time that a byte took, in nanoseconds.
+fn per_byte(text: &str) -> f64 {
+    let offer = offer();
+    let rounds = SIZES[1] / text.len().min(SIZES[1]) * 2 + 3;
+    let time = |_| {
+        let start = Instant::now();
+        black_box(read(black_box(text), 1, &offer));
+        start.elapsed()
+    };
+    let least = (0..rounds).map(time).min().unwrap_or(Duration::ZERO);
+    #[expect(clippy::cast_precision_loss, reason = "a megabyte fits")]
+    let bytes = text.len() as f64;
+    least.as_secs_f64() * 1e9 / bytes
+}
+
 fn hostile(criterion: &mut Criterion) {
     for (name, before, filling) in [
         ("blanks after a closer", "<tool_call>lookup<arg_key>q</arg_key><arg_value>x</arg_value>", " "),
@@ -91,5 +126,5 @@ fn hostile(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, arguments, hostile);
+criterion_group!(benches, arguments, hostile, ratios);
 criterion_main!(benches);

@@ -1,12 +1,21 @@
-//! Events a second of the fold, ours and the clients', and its cost for one argument that comes byte by byte.
+//! Events a second of the fold, ours and the clients', and its cost for one argument that comes byte by byte: a byte of a
+//! long one may cost at most one and a half times as much as one of ten kilobytes.
+
+#![expect(clippy::print_stdout, reason = "the ratio is told beside what criterion tells")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use std::hint::black_box;
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
 use tfproxy::{
     decode::{Cut, Decoded, recut},
     fold::{Lens, fold},
     request::Dialect,
 };
+
+/// Arguments whose costs a byte are held against each other. A longer one, byte by byte, is too large to be judged.
+const SIZES: [usize; 2] = [10_000, 100_000];
 
 /// A call whose one argument is so many bytes long, one byte a chunk.
 fn call(bytes: usize) -> Decoded {
@@ -30,7 +39,7 @@ fn folds(c: &mut Criterion) {
             b.iter(|| fold(Dialect::OpenaiChat, Some(200), black_box(&decoded), lens));
         });
     }
-    for bytes in [1_000, 10_000, 30_000] {
+    for bytes in [1_000, SIZES[0], SIZES[1]] {
         let decoded = call(bytes);
         group.throughput(Throughput::Elements(bytes as u64));
         group.bench_function(BenchmarkId::new("argument", bytes), |b| {
@@ -40,5 +49,26 @@ fn folds(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, folds);
+/// Says how much more a byte of a long argument costs, scanned and folded.
+fn ratios(_: &mut Criterion) {
+    let [small, large] = SIZES.map(per_byte);
+    println!("argument by byte: a byte of {} costs {:.2} times one of {}", SIZES[1], large / small, SIZES[0]);
+}
+
+/// The least time that a byte took, in nanoseconds.
+fn per_byte(bytes: usize) -> f64 {
+    let time = |_| {
+        let start = Instant::now();
+        let decoded = call(bytes);
+        assert!(!decoded.is_partial());
+        black_box(fold(Dialect::OpenaiChat, Some(200), &decoded, &Lens::STRICT));
+        start.elapsed()
+    };
+    let least = (0..10).map(time).min().unwrap_or(Duration::ZERO);
+    #[expect(clippy::cast_precision_loss, reason = "a megabyte fits")]
+    let bytes = bytes as f64;
+    least.as_secs_f64() * 1e9 / bytes
+}
+
+criterion_group!(benches, folds, ratios);
 criterion_main!(benches);

@@ -231,21 +231,78 @@ fn lines_of_nothing_are_read_at_once() {
     frugally(vec![say(head), say(length.as_bytes()), say(&stream)]).expect(1, &["sse/"]);
 }
 
+/// The event of a delta with this content.
+fn delta(content: &str) -> String {
+    format!(
+        r#"data: {{"id":"b","object":"chat.completion.chunk","created":1,"model":"m","choices":[{{"index":0,"delta":{{"content":"{content}"}},"finish_reason":null}}]}}
+
+"#
+    )
+}
+
+/// A stream in blocks, with its head and its end.
+fn stream_of<'a>(blocks: impl IntoIterator<Item = &'a str>) -> Vec<Play> {
+    let blocks = blocks.into_iter().map(|block| chunk(block.as_bytes()));
+    [say(SSE)].into_iter().chain(blocks).chain([chunk(b"data: [DONE]\n\n"), say(b"0\r\n\r\n")]).collect()
+}
+
 #[test]
 fn what_is_too_large_to_be_judged_is_not_blamed() {
-    let event = br#"data: {"id":"b","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}"#;
-    let mut event = event.to_vec();
-    event.extend_from_slice(b"\n\n");
-    let end = b"data: [DONE]\n\n";
-    let stage = streams(vec![say(SSE), chunk(&event.repeat(200_000)), chunk(end), say(b"0\r\n\r\n")]);
-    assert!(reason(&stage.url).starts_with("too large to be judged: "));
+    let many: String = (0..80_000).map(|at| delta(&at.to_string())).collect();
+    let stage = streams(stream_of([many.as_str()]));
+    assert!(
+        reason(&stage.url).starts_with(&format!("too large to be judged: {} bytes, over", many.len() + 14))
+    );
     let ran = check(&stage.url);
     assert!(!ran.out.contains("missing") && !ran.out.contains("parity/"), "{ran:#?}");
     let mut whole = br#"{"choices":[{"index":0,"message":{"role":"assistant","content":""#.to_vec();
     whole.resize(10 << 20, b'x');
     whole.extend_from_slice(br#""},"finish_reason":"stop"}]}"#);
     let stage = stage_of(response("200 OK", "application/json", &whole));
-    assert!(reason(&stage.url).starts_with("too large to be judged: "));
+    assert!(reason(&stage.url).starts_with("longer than 8 MiB"));
+}
+
+/// Streams that are as large as one may be, and larger once read. The stream is asked for twice.
+#[test]
+fn the_largest_streams_take_little_memory() {
+    const MIB: usize = 1 << 20;
+    let fill = |event: &str, size: usize| event.repeat(size / event.len());
+    let zeros = format!("data: {{\"choices\":[{}0]}}\n\n", fill("0,", 7 * MIB));
+    let numbered: String = (0..120_000).map(|at| delta(&at.to_string())).collect();
+    let call = r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"x"}}]}}]}
+
+"#;
+    let calls = [call, &call.replace(r#""id":"a""#, r#""id":"b""#)].concat();
+    for (name, block, times) in [
+        ("zeros", zeros.clone(), 1),
+        ("zeros three times", zeros, 3),
+        ("one delta", delta(&"x".repeat(7 * MIB)), 1),
+        ("no two events alike", numbered, 1),
+        ("one text many times", fill(&delta(&"x".repeat(3_900)), MIB), 22),
+        ("a call and another", fill(&calls, MIB), 22),
+        ("choices", fill(&format!("data: {{\"choices\":[{}0]}}\n\n", "0,".repeat(127)), MIB), 22),
+        ("nesting", fill(&format!("data: {}{}\n\n", "[".repeat(120), "]".repeat(120)), MIB), 22),
+        ("carriage returns", "\r".repeat(MIB), 22),
+        ("bad bytes", fill("data: \u{80}\n\n", MIB), 22),
+    ] {
+        let ran = frugally(stream_of(std::iter::repeat_n(block.as_str(), times)));
+        assert!([1, 3].contains(&ran.status) && !ran.err.contains("panicked"), "{name} {ran:#?}");
+    }
+}
+
+/// Several cases at once hold no more than one, and each gets its turn.
+#[test]
+fn many_cases_at_once_take_little_memory() {
+    let numbered: String = (0..120_000).map(|at| delta(&at.to_string())).collect();
+    let stage = streams(stream_of([numbered.as_str()]));
+    let folder = Folder::new();
+    let case = |at: usize| CASE.replace("bad/one", &format!("bad/{at}"));
+    folder.write("c.json", format!("[{}]", (0..4).map(case).collect::<Vec<_>>().join(",")));
+    let arguments =
+        ["--check", "--upstream", &stage.url, "--cases", "c.json", "--timeout", "30", "--jobs", "4"];
+    let (ran, resident) = folder.run_measured(&arguments);
+    assert!(resident > 0 && resident < MAX_RESIDENT, "{resident} KiB {ran:#?}");
+    ran.expect(3, &["too large to be judged"]);
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn a_reading_that_depends_on_how_it_is_done_is_told() {
     let right = decode(&exchange);
     let mut spoilt = right.clone();
     spoilt.events[0].payload = Payload::Other;
-    spoilt.events[0].data.clear();
+    spoilt.events[0].data = "".into();
     let told = |decoded| -> Vec<&str> {
         reread::check(&exchange, decoded, &Profile::OPENAI).iter().map(|breach| breach.rule).collect()
     };

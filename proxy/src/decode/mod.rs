@@ -2,11 +2,13 @@
 //!
 //! In: an [`Exchange`]. Out: [`Decoded`]. A bad byte never hides the rest of a stream.
 
-use crate::exchange::{End, Exchange};
+use crate::exchange::Exchange;
 use serde_json::Value;
+use std::sync::Arc;
 
 pub mod framing;
 pub mod json;
+mod quiet;
 pub mod recut;
 pub mod sse;
 mod tally;
@@ -22,12 +24,10 @@ pub use recut::{Cut, first_difference, recut, same_events};
 /// The most bytes of data that are kept of one event, or of one JSON document. More is an anomaly, not an end.
 pub const MAX_EVENT: usize = 8 << 20;
 
-/// The most memory that the events of one body may take, as estimated; events after that are not kept. A reply of a hundred
-/// thousand tokens streamed one by one takes four fifths of it.
-pub const MAX_HELD: usize = 256 << 20;
-
-/// The same for a body that grew over the cap: it is no answer, and its start tells as much as all of it.
-pub const MAX_HELD_OF_CUT: usize = 16 << 20;
+/// The most memory that the events of one body may take, with what later stages make of them, as estimated; events after
+/// that are scanned, and only the start of the stream is kept. Equal events share what they hold: a reply of two hundred thousand tokens streamed one by one takes it,
+/// and one of twenty thousand where no two events are alike.
+pub const MAX_HELD: usize = 72 << 20;
 
 /// The most anomalies of one kind that are kept one by one; the rest is a number in [`AnomalyKind::More`].
 pub const MAX_ANOMALIES: usize = 1_000;
@@ -64,9 +64,9 @@ pub struct Event {
     /// Microseconds since sending, of the slice that completed it.
     pub arrived: u64,
     /// The `event:` field, if there was one.
-    pub name: Option<String>,
+    pub name: Option<Arc<str>>,
     /// The `data:` field as text (lossily decoded where bytes are bad; an anomaly says so).
-    pub data: String,
+    pub data: Arc<str>,
     /// The data, read.
     pub payload: Payload,
 }
@@ -75,7 +75,7 @@ pub struct Event {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Payload {
     /// A JSON value, leniently read: lone surrogates, NaN and repeated keys are anomalies, not failures.
-    Json(Value),
+    Json(Arc<Value>),
     /// The sentinel `[DONE]`, exactly.
     Done,
     /// Nothing of the kind.
@@ -152,7 +152,7 @@ pub enum AnomalyKind {
     ShortenedList,
     /// The sentinel with something around it (spaces, quotes, other case).
     InexactDone,
-    /// More events than may be kept; those from here on were scanned but dropped.
+    /// More events than may be kept; those from here on were scanned but dropped, and of those before the start is kept.
     TooManyEvents,
     /// Further anomalies of a kind after the first [`MAX_ANOMALIES`], told as a number.
     More {
@@ -206,8 +206,7 @@ pub fn decode(exchange: &Exchange) -> Decoded {
 }
 
 fn events(exchange: &Exchange) -> Decoded {
-    let is_cut = exchange.end == End::TooLarge;
-    let mut scanner = sse::Scanner::holding(if is_cut { MAX_HELD_OF_CUT } else { MAX_HELD });
+    let mut scanner = sse::Scanner::new();
     for slice in &exchange.slices {
         scanner.feed(&slice.bytes, slice.at);
     }

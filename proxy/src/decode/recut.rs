@@ -19,25 +19,46 @@ const MAX_RANDOM: u64 = 64;
 /// Scans a body, which was read as events, in other slices. Every arrival is 0.
 pub fn recut(body: &[u8], cut: Cut) -> Decoded {
     let mut scanner = Scanner::new();
-    slices(body, cut, |slice| scanner.feed(slice, 0));
+    slices([body], cut, |slice| scanner.feed(slice, 0));
     scanner.finish()
 }
 
-/// The first event that is another, or elsewhere, when a body that was read as `decoded` is cut so. It costs a scan: data is
-/// compared, not read.
-pub fn first_difference(body: &[u8], cut: Cut, decoded: &Decoded) -> Option<usize> {
+/// The first event that is another, or elsewhere, when a body that was read as `decoded` is cut so and not as `parts` are. It
+/// costs a scan: data is compared, not read.
+pub fn first_difference<'a>(
+    parts: impl IntoIterator<Item = &'a [u8]>,
+    cut: Cut,
+    decoded: &Decoded,
+) -> Option<usize> {
     let mut scanner = Scanner::comparing(decoded);
-    slices(body, cut, |slice| scanner.feed(slice, 0));
+    slices(parts, cut, |slice| scanner.feed(slice, 0));
     scanner.first_difference()
 }
 
-fn slices(body: &[u8], cut: Cut, mut take: impl FnMut(&[u8])) {
+/// Slices across the borders of `parts`; of the body no more than a slice is copied.
+fn slices<'a>(parts: impl IntoIterator<Item = &'a [u8]>, cut: Cut, mut take: impl FnMut(&[u8])) {
     let mut sizes = Sizes::of(cut);
-    let mut rest = body;
-    while !rest.is_empty() {
-        let (slice, tail) = rest.split_at(sizes.draw().min(rest.len()));
-        take(slice);
-        rest = tail;
+    let (mut size, mut held) = (sizes.draw(), Vec::new());
+    for part in parts {
+        let mut rest = part;
+        while !rest.is_empty() {
+            let (piece, tail) = rest.split_at(rest.len().min(size - held.len()));
+            rest = tail;
+            if piece.len() == size {
+                take(piece);
+            } else {
+                held.extend_from_slice(piece);
+                if held.len() < size {
+                    continue;
+                }
+                take(&held);
+                held.clear();
+            }
+            size = sizes.draw();
+        }
+    }
+    if !held.is_empty() {
+        take(&held);
     }
 }
 
@@ -77,5 +98,26 @@ impl Sizes {
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_lie_across_the_borders_of_parts() {
+        let cut = |parts: &[&str], cut| {
+            let mut all = Vec::new();
+            slices(parts.iter().map(|part| part.as_bytes()), cut, |slice| all.push(slice.to_vec()));
+            all.into_iter().map(|slice| String::from_utf8(slice).unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(cut(&["abcde", "", "f", "gh"], Cut::Every(3)), ["abc", "def", "gh"]);
+        assert_eq!(cut(&["ab", "c"], Cut::Every(0)), ["a", "b", "c"]);
+        assert_eq!(cut(&["ab", "c"], Cut::Every(usize::MAX)), ["abc"]);
+        assert_eq!(cut(&[], Cut::Every(2)), [""; 0]);
+        let text = "some words ".repeat(50);
+        let halves = text.split_at(77);
+        assert_eq!(cut(&[halves.0, halves.1], Cut::Random(3)), cut(&[&text], Cut::Random(3)));
     }
 }

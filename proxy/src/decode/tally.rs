@@ -9,6 +9,7 @@ use std::mem::{Discriminant, discriminant};
 pub struct Tally {
     kept: Vec<Anomaly>,
     kinds: Vec<Count>,
+    noted: usize,
 }
 
 #[derive(Debug)]
@@ -23,6 +24,7 @@ struct Count {
 impl Tally {
     /// Notes one.
     pub fn note(&mut self, span: Span, kind: AnomalyKind) {
+        self.noted += 1;
         let count = count_of(&mut self.kinds, discriminant(&kind));
         if count.kept < MAX_ANOMALIES {
             count.kept += 1;
@@ -30,6 +32,11 @@ impl Tally {
         } else {
             count.further.get_or_insert((span, kind, 0)).2 += 1;
         }
+    }
+
+    /// How many were noted so far.
+    pub const fn noted(&self) -> usize {
+        self.noted
     }
 
     /// All of them, by position, each with the event whose bytes it lies in.

@@ -5,8 +5,8 @@ use super::{
         self, CarriageReturn, Comment, DataWithoutSpace, DuplicateKey, EmptyData, EventWithoutData,
         GluedJson, IdField, IdWithNul, InexactDone, InnerBom, InvalidUtf8, LeadingBom, LoneSurrogate,
         MixedLineEnds, More, MultilineData, NonFiniteNumber, NotJson, NulByte, OversizeEvent,
-        RawLineSeparator, RetryField, RetryNotDigits, SplitCharacter, TooDeep, TooManyEvents, UnknownField,
-        UnterminatedEvent,
+        RawLineSeparator, RetryField, RetryNotDigits, ShortenedList, SplitCharacter, TooDeep, TooManyEvents,
+        UnknownField, UnterminatedEvent,
     },
     *,
 };
@@ -61,11 +61,8 @@ fn check(body: impl AsRef<[u8]>, events: &[Expected<'_>], anomalies: &[(usize, u
     let mut anomalies = anomalies.to_vec();
     anomalies.sort();
     every_split(body, |decoded| {
-        let seen: Vec<_> = decoded
-            .events
-            .iter()
-            .map(|e| (e.span.start, e.span.end, e.name.as_deref(), e.data.as_str()))
-            .collect();
+        let seen: Vec<_> =
+            decoded.events.iter().map(|e| (e.span.start, e.span.end, e.name.as_deref(), &*e.data)).collect();
         assert_eq!(seen, events, "{:?}", utf8::lossy(body));
         assert_eq!(told(decoded), anomalies, "{:?}", utf8::lossy(body));
     });
@@ -238,7 +235,7 @@ fn an_event_arrives_with_the_slice_that_completes_it() {
 fn a_body_is_what_its_bytes_say() {
     let decoded = decode(&exchange("application/json", &[b"{\"a\"", b":1} \n"]));
     assert_eq!((decoded.framing, decoded.events.len()), (Framing::Json, 1));
-    assert_eq!(decoded.events[0].payload, Payload::Json(serde_json::json!({"a": 1})));
+    assert_eq!(decoded.events[0].payload, Payload::Json(serde_json::json!({"a": 1}).into()));
     assert_eq!((decoded.events[0].span, decoded.events[0].arrived), (Span { start: 0, end: 9 }, 2));
     let decoded = decode(&exchange("application/json", &[b"\xEF\xBB\xBF{\"a\":NaN,"]));
     assert_eq!(
@@ -267,7 +264,7 @@ fn an_event_over_the_cap_is_kept_up_to_it() {
 #[test]
 fn a_flood_of_small_events_is_scanned_but_not_held() {
     let one = b"data:[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]\n\n";
-    let mut scanner = Scanner::holding(MAX_HELD_OF_CUT);
+    let mut scanner = Scanner::holding(1 << 20);
     scanner.feed(&one.repeat(8_000), 0);
     let decoded = scanner.finish();
     assert!(decoded.is_shortened());
@@ -278,6 +275,61 @@ fn a_flood_of_small_events_is_scanned_but_not_held() {
         .iter()
         .find_map(|a| if let More { kind, count } = &a.kind { Some((kind, count)) } else { None });
     assert_eq!(more, Some((&Box::new(DataWithoutSpace), &7_000)));
+}
+
+/// A reply of so many deltas, as an engine sends it token by token.
+fn deltas(count: usize, content: impl Fn(usize) -> String) -> String {
+    let head = r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":""#;
+    let end = "\"},\"finish_reason\":null}]}\n\n";
+    (0..count).flat_map(|at| [head.to_owned(), content(at), end.to_owned()]).collect()
+}
+
+#[test]
+fn equal_events_share_what_they_hold() {
+    let stream = deltas(6, |at| (at % 2).to_string());
+    let decoded = recut(stream.as_bytes(), Cut::Every(50));
+    let value = |at: usize| match &decoded.events[at].payload {
+        Payload::Json(value) => Arc::as_ptr(value),
+        other => panic!("{other:?}"),
+    };
+    assert!(value(0) == value(2) && value(1) == value(5) && value(0) != value(1));
+    let spans: Vec<_> = decoded.events.iter().map(|event| event.span.start).collect();
+    assert_eq!(spans, (0..6).map(|at| at * stream.len() / 6).collect::<Vec<_>>());
+    // What is odd about an event is told each time.
+    check(
+        "data: [NaN]\n\ndata: [NaN]\n\n",
+        &[(0, 13, None, "[NaN]"), (13, 26, None, "[NaN]")],
+        &[(7, 10, NonFiniteNumber), (20, 23, NonFiniteNumber)],
+    );
+    check(
+        "data:\n\ndata:\n\n",
+        &[(0, 7, None, ""), (7, 14, None, "")],
+        &[(0, 7, EmptyData), (7, 14, EmptyData)],
+    );
+    check(
+        "event: a\ndata: 1\n\nevent: b\ndata: 1\n\ndata: 1\n\n",
+        &[(0, 18, Some("a"), "1"), (18, 36, Some("b"), "1"), (36, 45, None, "1")],
+        &[],
+    );
+}
+
+#[test]
+fn long_replies_are_held() {
+    let counted = |stream: &str| {
+        let decoded = recut(stream.as_bytes(), Cut::Every(1 << 16));
+        (decoded.events.len(), decoded.is_partial())
+    };
+    assert_eq!(counted(&deltas(200_000, |at| (at % 26).to_string())), (200_000, false));
+    assert_eq!(counted(&deltas(20_000, |at| at.to_string())), (20_000, false));
+    assert!(counted(&deltas(80_000, |at| at.to_string())).1);
+}
+
+#[test]
+fn events_that_are_large_once_read_are_told_as_too_large() {
+    let one = format!("data: [{}0]\n\n", "0,".repeat(1_000_000));
+    let decoded = recut(one.repeat(4).as_bytes(), Cut::Every(1 << 16));
+    assert!(decoded.is_partial());
+    assert!(decoded.anomalies.iter().any(|a| a.kind == ShortenedList));
 }
 
 fn streamlike() -> impl Strategy<Value = Vec<u8>> {
@@ -311,7 +363,7 @@ fn any_slicing_is_the_same(body: &[u8]) -> Result<(), TestCaseError> {
         prop_assert!(same_events(&once, &again));
         prop_assert_eq!(&once.events, &again.events);
         prop_assert_eq!(told(&once), told(&again));
-        prop_assert_eq!(first_difference(body, cut, &once), None);
+        prop_assert_eq!(first_difference([body], cut, &once), None);
     }
     Ok(())
 }
@@ -323,12 +375,12 @@ fn a_scan_finds_the_first_event_that_is_another() {
     let check = |change: fn(&mut Decoded), expect| {
         let mut other = once.clone();
         change(&mut other);
-        assert_eq!(first_difference(body, Cut::Every(1), &other), expect);
+        assert_eq!(first_difference([&body[..]], Cut::Every(1), &other), expect);
     };
     check(|_| {}, None);
-    check(|d| d.events[0].data.push('2'), Some(0));
+    check(|d| d.events[0].data = "12".into(), Some(0));
     check(|d| d.events[1].name = None, Some(1));
-    check(|d| d.events[1].data = "x".to_owned(), Some(1));
+    check(|d| d.events[1].data = "x".into(), Some(1));
     check(|d| d.events[2].span.end += 1, Some(2));
     check(|d| _ = d.events.pop(), Some(2));
     check(|d| d.events.push(d.events[2].clone()), Some(3));

@@ -3,14 +3,11 @@
 //! It is guarded, since it panics on a byte order mark, gives up at one bad byte, and is quadratic in what it is
 //! handed and in the length of a line. Bias: what it cannot be asked is not held against the stream.
 
-use super::{AnomalyKind, Decoded, Event};
+use super::{AnomalyKind, Decoded, Event, quiet::quietly};
 use eventsource_stream::EventStream;
 use futures_util::{FutureExt, StreamExt, stream};
 use memchr::{memchr2, memchr2_iter};
-use std::{
-    convert::Infallible,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::convert::Infallible;
 
 /// The most it is handed at a time.
 const FEED: usize = 4 << 10;
@@ -58,7 +55,7 @@ pub fn second_reading(body: &[u8]) -> Result<Reading, NotAsked> {
     if longest_line(body) > MAX_LINE {
         return Err(NotAsked::LongLine);
     }
-    catch_unwind(AssertUnwindSafe(|| ask(body))).unwrap_or(Err(NotAsked::Panicked))
+    quietly(|| ask(body)).unwrap_or(Err(NotAsked::Panicked))
 }
 
 /// Everything it reads; the stream lies in memory, so it is always ready.
@@ -106,7 +103,7 @@ pub fn disagreement(decoded: &Decoded, second: &[(Option<String>, String)]) -> O
 }
 
 fn is_same(event: &Event, other: &(Option<String>, String)) -> bool {
-    name_of(event) == other.0.as_deref() && event.data == other.1
+    name_of(event) == other.0.as_deref() && *event.data == *other.1
 }
 
 /// The type a browser would give it, where that is not `message`.
@@ -133,6 +130,13 @@ fn shown(ours: Option<&Event>, second: Option<&(Option<String>, String)>) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mark_that_slips_through_is_a_panic_that_is_told_as_a_value() {
+        let marked = "\u{FEFF}data: 1\n\n".as_bytes();
+        assert_eq!(quietly(|| ask(marked)), None);
+        assert_eq!(second_reading(marked), Ok(vec![(None, "1".to_owned())]));
+    }
 
     #[test]
     fn pieces_are_the_body_and_end_with_short_lines() {

@@ -62,6 +62,11 @@ impl Needles {
         Self { needles, longest }
     }
 
+    /// The most bytes that the longest may take.
+    pub const fn reach(&self) -> usize {
+        self.longest * LONGEST_UNIT
+    }
+
     /// Where any of it stands.
     pub fn find(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         if self.needles.is_empty() {
@@ -71,7 +76,7 @@ impl Needles {
             return self.plain(bytes);
         }
         let (mut found, mut from) = (Vec::new(), 0);
-        let overlap = self.longest * LONGEST_UNIT;
+        let overlap = self.reach();
         loop {
             let to = bytes.len().min(from + BLOCK.max(overlap * 4));
             let block = bytes.get(from..to).unwrap_or_default();
@@ -102,7 +107,7 @@ impl Needles {
         if self.needles.is_empty() {
             return 0;
         }
-        let from = bytes.len().saturating_sub(self.longest * LONGEST_UNIT);
+        let from = bytes.len().saturating_sub(self.reach());
         let tail = bytes.get(from..).unwrap_or_default();
         let Undone { text, starts, unfinished } = undo(tail);
         let begun = self.needles.iter().filter_map(|needle| {

@@ -7,6 +7,7 @@ use crate::{
 use bytes::Bytes;
 
 pub mod arrivals;
+pub mod budget;
 pub mod clock;
 pub mod credentials;
 mod echo;
@@ -16,6 +17,7 @@ pub mod secrets;
 pub mod send;
 
 pub use arrivals::Arrivals;
+pub use budget::Budget;
 pub use credentials::Credentials;
 pub use end::End;
 pub use root::{BadRoot, Root};
@@ -76,8 +78,19 @@ impl Exchange {
         match self.slices.as_slice() {
             [] => Bytes::new(),
             [one] => one.bytes.clone(),
-            many => many.iter().flat_map(|s| s.bytes.iter().copied()).collect::<Vec<u8>>().into(),
+            many => {
+                let mut body = Vec::with_capacity(self.received());
+                for slice in many {
+                    body.extend_from_slice(&slice.bytes);
+                }
+                body.into()
+            }
         }
+    }
+
+    /// How many bytes of it are there.
+    pub fn received(&self) -> usize {
+        self.slices.iter().map(|slice| slice.bytes.len()).sum()
     }
 
     /// HTTP status; `None` if no head came.

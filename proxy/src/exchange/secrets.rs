@@ -82,6 +82,11 @@ impl Secrets {
         }
     }
 
+    /// The most bytes that the longest may take, however it is written.
+    pub const fn reach(&self) -> usize {
+        self.0.reach()
+    }
+
     /// A text with stars in their place.
     pub fn hidden(&self, bytes: &[u8]) -> String {
         let mut bytes = bytes.to_vec();

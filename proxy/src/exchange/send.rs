@@ -3,7 +3,7 @@
 //! In: a planned exchange. Out: an [`Exchange`], always: every way it can end is a value of [`End`]. No redirect is
 //! followed, no proxy is taken from the environment, nothing is decompressed.
 
-use super::{Arrivals, Credentials, End, Exchange, Head, Root, Secrets, Took, clock::Clock};
+use super::{Arrivals, Budget, Credentials, End, Exchange, Head, Root, Secrets, Took, clock::Clock};
 use crate::{plan::Planned, request::Mode};
 use bytes::Bytes;
 use reqwest::{
@@ -20,9 +20,15 @@ use std::{
 };
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// Bytes of a body that are kept. A reply of a hundred thousand tokens streamed one by one has a third of that; what
+/// Bytes of a stream that are taken. A reply of a hundred thousand tokens streamed one by one has half of that; what
 /// grows beyond would only fill memory.
-pub const MAX_BODY: usize = 32 << 20;
+pub const MAX_STREAM: usize = 24 << 20;
+
+/// Bytes of a whole reply that are taken: longer documents are not read.
+pub const MAX_WHOLE: usize = 8 << 20;
+
+/// Bytes that are kept of what grows beyond: the start of it tells as much as all of it.
+pub const MAX_KEPT: usize = 1 << 20;
 
 /// How long a pooled connection is trusted. Servers close idle ones after five seconds or more, and a request sent
 /// into a closing connection would look like a broken transport.
@@ -54,6 +60,7 @@ pub struct Sender {
     credentials: Credentials,
     secrets: Secrets,
     limits: Limits,
+    budget: Option<Budget>,
 }
 
 /// Whether a connection of an earlier exchange may lie ready.
@@ -93,6 +100,7 @@ impl Sender {
             secrets: credentials.secrets(),
             credentials,
             limits,
+            budget: None,
         })
     }
 
@@ -111,6 +119,12 @@ impl Sender {
         }
         let credentials = own.over(&self.credentials);
         Self { secrets: credentials.secrets(), credentials, ..self.clone() }
+    }
+
+    /// The same sender for one case of a run.
+    #[must_use]
+    pub fn within(&self, budget: Budget) -> Self {
+        Self { budget: Some(budget), ..self.clone() }
     }
 
     /// Makes a planned exchange.
@@ -155,7 +169,7 @@ impl Sender {
             return Err(End::Malformed(format!("status {}", response.status().as_u16())));
         }
         let mut arrivals = Arrivals::default();
-        self.collect(&mut response, &mut arrivals, clock, deadline).await?;
+        self.collect(&mut response, &mut arrivals, (MAX_WHOLE, deadline), clock).await?;
         arrivals.hide(&self.secrets);
         Ok(arrivals.into_body())
     }
@@ -174,8 +188,9 @@ impl Sender {
         exchange.took.head = clock.micros();
         exchange.head = Some(head(&response, &self.secrets));
         let clean = clean_end(response.status().as_u16(), response.headers());
-        let mut arrivals = Arrivals::default();
-        let collected = self.collect(&mut response, &mut arrivals, clock, deadline).await;
+        let mut arrivals = Arrivals::within(self.budget.as_ref().map(Budget::hold));
+        let until = (most(exchange.mode), deadline);
+        let collected = self.collect(&mut response, &mut arrivals, until, clock).await;
         arrivals.hide(&self.secrets);
         exchange.slices = arrivals.into_slices();
         collected.map_or_else(|end| end, |()| clean)
@@ -185,18 +200,23 @@ impl Sender {
         &self,
         response: &mut Response,
         arrivals: &mut Arrivals,
+        (most, mut deadline): (usize, Instant),
         clock: Clock,
-        deadline: Instant,
     ) -> Result<(), End> {
         loop {
             let until = deadline.min(Instant::now() + self.limits.idle);
             let arrived = timeout_at(until, response.chunk()).await.map_err(|_| End::TimedOut)?;
             let Some(bytes) = arrived.map_err(|error| End::in_body(&error))? else { return Ok(()) };
-            let room = MAX_BODY - arrivals.len();
-            arrivals.push(bytes.get(..room).unwrap_or(&bytes), clock.micros());
-            if bytes.len() > room {
+            let asked = Instant::now();
+            let is_over = arrivals.len() + bytes.len() > most;
+            if is_over || arrivals.ask(bytes.len()).await.is_err() {
+                arrivals.push(bytes.get(..MAX_KEPT).unwrap_or(&bytes), clock.micros());
+                arrivals.truncate(MAX_KEPT);
                 return Err(End::TooLarge);
             }
+            // Time in which others held what this one needs is none of the server's.
+            deadline += asked.elapsed();
+            arrivals.push(&bytes, clock.micros());
         }
     }
 
@@ -259,6 +279,14 @@ fn head(response: &Response, secrets: &Secrets) -> Head {
             .iter()
             .map(|(n, v)| (n.as_str().to_owned(), secrets.hidden(v.as_bytes())))
             .collect(),
+    }
+}
+
+/// The most bytes of a body that are taken.
+pub const fn most(mode: Mode) -> usize {
+    match mode {
+        Mode::Whole => MAX_WHOLE,
+        Mode::Stream => MAX_STREAM,
     }
 }
 

@@ -12,6 +12,9 @@ use std::{borrow::Cow, collections::HashMap};
 /// The index up to which a lens fills gaps with empty calls; a client would try for ever.
 const MAX_PADDING: i64 = 128;
 
+/// The calls from which on a reply is not read further: it is too large to be judged.
+pub const MAX_CALLS: usize = 4_096;
+
 /// The calls of a stream so far; they stand among the other parts of the reply.
 pub(super) struct Assembly<'a> {
     lens: &'a Lens,
@@ -45,6 +48,9 @@ impl<'a> Assembly<'a> {
 
     /// Takes one fragment.
     pub fn push(&mut self, parts: &mut Vec<Part>, entry: &Value, event: usize) -> Result<(), Crash> {
+        if usize::try_from(self.count).is_ok_and(|count| count >= MAX_CALLS) {
+            return Ok(());
+        }
         let fragment = Fragment::of(entry, event);
         let known = self.count;
         let Some(part) = self.target(parts, &fragment)? else { return Ok(()) };

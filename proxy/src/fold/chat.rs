@@ -95,7 +95,9 @@ fn whole_choice(reply: &mut Reply, choice: &Value) {
     reply.parts.extend(filled("content").map(|text| Part::Text(one_piece(&text))));
     reply.parts.extend(filled("refusal").map(|text| Part::Refusal(one_piece(&text))));
     let entries = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    reply.parts.extend(entries.iter().zip(0..).map(|(entry, at)| Part::Call(calls::whole(entry, at))));
+    reply.parts.extend(
+        entries.iter().take(calls::MAX_CALLS).zip(0..).map(|(entry, at)| Part::Call(calls::whole(entry, at))),
+    );
 }
 
 fn one_piece(piece: &str) -> Text {

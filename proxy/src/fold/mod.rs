@@ -25,6 +25,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use calls::MAX_CALLS;
 pub use lens::{Crash, Lens};
 pub use reply::Reply;
 

@@ -277,6 +277,25 @@ fn halves_of_a_character_are_joined_across_events() {
     assert_eq!(shown(&folded(&deltas(&[private]))), "T:\u{10D83D} =stop");
 }
 
+#[test]
+fn calls_beyond_the_cap_are_not_opened() {
+    let entry =
+        |at: usize| format!(r#"{{"index":{at},"id":"c{at}","function":{{"name":"f","arguments":"x"}}}}"#);
+    let entries = |count: usize| (0..count).map(entry).collect::<Vec<_>>().join(",");
+    for (count, expect) in [(20, 20), (MAX_CALLS + 9, MAX_CALLS)] {
+        let stream = deltas(&[&format!(r#"{{"tool_calls":[{}]}}"#, entries(count))]);
+        let stream = fold(
+            CHAT,
+            Some(200),
+            &decode::recut(stream.as_bytes(), decode::Cut::Every(9_999)),
+            &Lens::STRICT,
+        );
+        let body =
+            whole(200, &format!(r#"{{"choices":[{{"message":{{"tool_calls":[{}]}}}}]}}"#, entries(count)));
+        assert_eq!([stream.calls().count(), body.calls().count()], [expect; 2]);
+    }
+}
+
 fn failure(reply: &Reply) -> (u16, &str, &str, Option<&str>, Option<&str>, Option<usize>) {
     let Some(Failure { status, envelope, message, code, kind, event, .. }) = &reply.error else {
         return (0, "", "", None, None, None);

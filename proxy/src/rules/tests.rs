@@ -45,8 +45,8 @@ fn split(exchange: &Exchange) -> Decoded {
             span: Span { start: 0, end: body.len() },
             arrived: exchange.took.end,
             name: None,
-            data: text,
-            payload: Payload::Json(value),
+            data: text.into(),
+            payload: Payload::Json(value.into()),
         };
         return Decoded { framing: Framing::Json, events: vec![event], ..Decoded::default() };
     }
@@ -70,13 +70,13 @@ fn split_event(exchange: &Exchange, at: &mut usize, block: &str) -> Option<Event
     Some(Event {
         span: Span { start, end: *at },
         arrived: slice.map_or(0, |slice| slice.at),
-        name: field("event: "),
+        name: field("event: ").map(Into::into),
         payload: match serde_json::from_str(&data) {
             _ if data == "[DONE]" => Payload::Done,
-            Ok(value) => Payload::Json(value),
+            Ok(value) => Payload::Json(std::sync::Arc::new(value)),
             Err(_) => Payload::Other,
         },
-        data,
+        data: data.into(),
     })
 }
 

@@ -53,7 +53,7 @@ pub fn check(
     breaches: &[Breach],
     profile: &Profile,
 ) -> Vec<Breach> {
-    let is_all = exchange.end.is_clean() || reply.terminated;
+    let is_all = (exchange.end.is_clean() || reply.terminated) && !decoded.is_partial();
     let is_odd = decoded.framing == Framing::Sse && !breaches.is_empty();
     if !is_odd || !is_all || !exchange.succeeded() || reply.error.is_some() {
         return Vec::new();

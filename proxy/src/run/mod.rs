@@ -13,6 +13,7 @@ mod counts;
 mod effect;
 pub mod event;
 pub mod judge;
+pub mod judging;
 pub mod pairs;
 pub mod reread;
 pub mod shown;

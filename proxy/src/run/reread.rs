@@ -12,37 +12,44 @@ use crate::{
 /// costs no more than the first reading.
 const MAX_FINE: usize = 1 << 20;
 
+/// Bodies up to this size are read by the other reader too, which takes a copy of all it reads.
+const MAX_SECOND: usize = 4 << 20;
+
 /// Reads an event stream again.
 pub fn check(exchange: &Exchange, decoded: &Decoded, profile: &Profile) -> Vec<Breach> {
     if decoded.framing != Framing::Sse || exchange.end == End::TooLarge {
         return Vec::new();
     }
-    let body = exchange.body();
-    let recut = other_slices(exchange, &body, decoded).map(|found| ("sse/recut", found));
-    let second = other_reader(&body, decoded).map(|found| ("sse/second-reading", found));
+    let length = exchange.received();
+    let recut = other_slices(exchange, length, decoded).map(|found| ("sse/recut", found));
+    let second = other_reader(exchange, length, decoded).map(|found| ("sse/second-reading", found));
     recut.into_iter().chain(second).filter_map(|(rule, found)| breach(rule, found, profile)).collect()
 }
 
 /// Equal events make an equal reply, so only where they differ the reply is folded again.
-fn other_slices(exchange: &Exchange, body: &[u8], decoded: &Decoded) -> Option<String> {
-    let random = Cut::Random(stable_hash(body.get(..body.len().min(256)).unwrap_or_default()));
-    let cuts = [Cut::Every(1), Cut::Every(7), random];
-    let cuts = if body.len() > MAX_FINE { &cuts[2..] } else { &cuts[..] };
+fn other_slices(exchange: &Exchange, length: usize, decoded: &Decoded) -> Option<String> {
+    let parts = || exchange.slices.iter().map(|slice| &slice.bytes[..]);
+    let start: Vec<u8> = parts().flatten().copied().take(256).collect();
+    let cuts = [Cut::Every(1), Cut::Every(7), Cut::Random(stable_hash(&start))];
+    let cuts = if length > MAX_FINE { &cuts[2..] } else { &cuts[..] };
     cuts.iter().find_map(|&cut| {
-        let at = first_difference(body, cut, decoded)?;
+        let at = first_difference(parts(), cut, decoded)?;
+        if length > MAX_FINE {
+            return Some(format!("another event {at} when cut {cut:?}"));
+        }
         let folded =
             |decoded: &Decoded| fold(exchange.request.dialect, exchange.status(), decoded, &Lens::STRICT);
-        let reply =
-            if folded(&recut(body, cut)) == folded(decoded) { "the same reply" } else { "another reply" };
+        let again = recut(&exchange.body(), cut);
+        let reply = if folded(&again) == folded(decoded) { "the same reply" } else { "another reply" };
         Some(format!("another event {at} and {reply} when cut {cut:?}"))
     })
 }
 
-fn other_reader(body: &[u8], decoded: &Decoded) -> Option<String> {
-    if decoded.is_partial() {
+fn other_reader(exchange: &Exchange, length: usize, decoded: &Decoded) -> Option<String> {
+    if decoded.is_partial() || length > MAX_SECOND {
         return None;
     }
-    match whatwg::second_reading(body) {
+    match whatwg::second_reading(&exchange.body()) {
         Ok(second) => whatwg::disagreement(decoded, &second),
         Err(failed @ (whatwg::NotAsked::Panicked | whatwg::NotAsked::Failed(_))) => Some(failed.to_string()),
         // What it cannot be asked is told by a rule of its own.
@@ -77,7 +84,7 @@ mod tests {
         assert_eq!(said(&decoded), [""; 0]);
         let mut other = decoded.clone();
         other.events[0].payload = Payload::Other;
-        other.events[0].data.clear();
+        other.events[0].data = "".into();
         let told = said(&other);
         assert_eq!(told[0], "sse/recut: another event 0 and another reply when cut Every(1)");
         assert!(told[1].starts_with("sse/second-reading: event 0 reads differently"), "{told:?}");

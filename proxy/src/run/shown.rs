@@ -2,17 +2,21 @@
 
 use crate::fold::{Reply, reply::Failure};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// The most bytes of a text that are shown: a report holds the replies of all cases.
+const MAX_TEXT: usize = 64 << 10;
 
 /// Content, reasoning, calls (arguments as received), finish and usage; for an error the error.
 pub fn shown(reply: &Reply) -> Value {
     let mut shown = Map::new();
-    shown.insert("content".to_owned(), text_or_null(reply.content().value));
-    shown.insert("reasoning".to_owned(), text_or_null(reply.reasoning().value));
+    shown.insert("content".to_owned(), text_or_null(&reply.content().value));
+    shown.insert("reasoning".to_owned(), text_or_null(&reply.reasoning().value));
     let refusal = reply.refusal().value;
     if !refusal.is_empty() {
-        shown.insert("refusal".to_owned(), refusal.into());
+        shown.insert("refusal".to_owned(), start(&refusal).into());
     }
-    let calls = reply.calls().map(|c| json!({ "name": c.name, "arguments": c.arguments.value }));
+    let calls = reply.calls().map(|c| json!({ "name": c.name, "arguments": start(&c.arguments.value) }));
     shown.insert("tool_calls".to_owned(), calls.collect());
     shown.insert("finish".to_owned(), reply.finish_reason().into());
     shown.insert("usage".to_owned(), reply.usage.as_ref().map_or(Value::Null, |u| u.raw.clone()));
@@ -28,8 +32,18 @@ fn failure(error: &Failure) -> Value {
     })
 }
 
-fn text_or_null(text: String) -> Value {
-    if text.is_empty() { Value::Null } else { text.into() }
+fn text_or_null(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { start(text).into() }
+}
+
+/// As much of a text as is shown, and how long it is where that is not all.
+fn start(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_TEXT {
+        return Cow::Borrowed(text);
+    }
+    let end = (0..=MAX_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    let start = text.get(..end).unwrap_or_default();
+    Cow::Owned(format!("{start}... ({} bytes in all)", text.len()))
 }
 
 #[cfg(test)]
@@ -55,6 +69,17 @@ mod tests {
             shown(&reply).to_string(),
             r#"{"content":null,"reasoning":"r","tool_calls":[{"name":"f","arguments":"{ \"a\":1.0}"}],"finish":"tool_calls","usage":null}"#
         );
+    }
+
+    #[test]
+    fn a_text_too_long_for_a_report_is_cut_and_says_so() {
+        let long = format!("a{}", "é".repeat(MAX_TEXT));
+        let call = Call { arguments: text(&long), ..Call::default() };
+        let shown =
+            shown(&Reply { parts: vec![Part::Text(text(&long)), Part::Call(call)], ..Reply::default() });
+        let expect = format!("a{}... ({} bytes in all)", "é".repeat(MAX_TEXT / 2 - 1), long.len());
+        assert_eq!(shown["content"], expect.as_str());
+        assert_eq!(shown["tool_calls"][0]["arguments"], expect.as_str());
     }
 
     #[test]

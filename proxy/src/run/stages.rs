@@ -4,9 +4,9 @@
 
 use super::{ask::is_busy, clients, reread, verdict::Outcome};
 use crate::{
-    decode::{Decoded, Framing, Span, decode},
-    exchange::{End, Exchange, Head},
-    fold::{Lens, Reply, fold},
+    decode::{Decoded, Framing, MAX_EVENT, MAX_HELD, Span, decode},
+    exchange::{End, Exchange, Head, budget::MAX_CASE, send::most},
+    fold::{Lens, MAX_CALLS, Reply, fold},
     request::{Asked, Mode, case::Expect},
     rules::{self, Breach, Facts, Profile},
 };
@@ -80,7 +80,15 @@ fn outcome(exchange: &Exchange, decoded: &Decoded, reply: &Reply) -> Outcome {
         return Outcome::Broken(transport(exchange));
     }
     if decoded.is_partial() {
-        return Outcome::Broken(format!("too large to be judged: {} bytes", received(exchange)));
+        return Outcome::Broken(format!(
+            "too large to be judged: {} bytes, over {} MiB in an event or {} MiB once read",
+            exchange.received(),
+            MAX_EVENT >> 20,
+            MAX_HELD >> 20
+        ));
+    }
+    if reply.calls().count() >= MAX_CALLS {
+        return Outcome::Broken(format!("too large to be judged: {MAX_CALLS} calls or more"));
     }
     match (status, &reply.error) {
         _ if exchange.succeeded() && is_unread(exchange, decoded) => Outcome::Broken(unusable(exchange)),
@@ -110,7 +118,7 @@ fn transport_rule(exchange: &Exchange, reply: &Reply) -> Option<&'static str> {
 
 /// How a transport failed, in words.
 fn transport(exchange: &Exchange) -> String {
-    let after = received(exchange);
+    let after = exchange.received();
     match &exchange.end {
         End::Refused(why) => format!("no connection: {why}"),
         End::TimedOut if exchange.trickled() => {
@@ -118,15 +126,15 @@ fn transport(exchange: &Exchange) -> String {
         }
         End::TimedOut => format!("hangs: nothing more came after {after} bytes"),
         End::Cut(why) => format!("cut off after {after} bytes: {why}"),
-        End::TooLarge => format!("longer than {} MiB", crate::exchange::send::MAX_BODY >> 20),
+        End::TooLarge => format!(
+            "longer than {} MiB, or than {} MiB with the other replies of the case",
+            most(exchange.mode) >> 20,
+            MAX_CASE >> 20
+        ),
         End::Malformed(why) => format!("breaks HTTP: {why}"),
         End::Cancelled => "cancelled".to_owned(),
         End::Complete | End::CloseDelimited => "complete".to_owned(),
     }
-}
-
-fn received(exchange: &Exchange) -> usize {
-    exchange.slices.iter().map(|slice| slice.bytes.len()).sum()
 }
 
 /// Whether a body is none that can be read: compressed events hold none, whatever their type says.
@@ -140,7 +148,7 @@ fn unusable(exchange: &Exchange) -> String {
     let kind = if kind.is_empty() { "a body without content-type".to_owned() } else { kind };
     let coding = exchange.head.as_ref().and_then(Head::coding);
     let coding = coding.map(|coding| format!(" with content-encoding {}", short(coding))).unwrap_or_default();
-    format!("no usable answer: {kind}{coding}, {} bytes", received(exchange))
+    format!("no usable answer: {kind}{coding}, {} bytes", exchange.received())
 }
 
 fn short(message: &str) -> String {

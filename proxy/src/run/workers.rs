@@ -1,9 +1,9 @@
 //! Many entries side by side, told in one order.
 //!
 //! In: a [`Job`]. Out: run events and the bytes of what did not pass, through a [`Sink`], in the order of the plan whatever
-//! finished first. A run of errors that are all alike stops the run: the server is gone, and each further one says so.
+//! finished first; large ones at once. A run of errors that are all alike stops the run: the server is gone, and each further one says so.
 //!
-//! Workers send and receive and do nothing else: what they got is judged on the blocking pool, so that a body that takes
+//! Workers send and receive and do nothing else: what they got is judged beside them, so that a body that takes
 //! long to judge holds up nobody's bytes. None runs further ahead of the entry whose turn it is than [`MAX_EARLY`].
 
 use super::{
@@ -11,9 +11,10 @@ use super::{
     ask::ask,
     event::{RunEvent, Upstream},
     judge::{Terms, judge, skipped},
+    judging::Judging,
 };
 use crate::{
-    exchange::{Exchange, Sender, clock::Clock},
+    exchange::{Budget, Exchange, Sender, budget::MAX_FREE, clock::Clock},
     plan::{Entry, Planned, Target, exchanges},
 };
 use std::{
@@ -27,7 +28,7 @@ use std::{
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
-    task::{JoinSet, spawn_blocking},
+    task::JoinSet,
 };
 
 /// Cases in a row without a usable answer, all for the same reason, that stop a run.
@@ -36,9 +37,6 @@ pub const MAX_ALIKE: usize = 5;
 /// Entries that may be under way or wait for their turn to be told, while one before them hangs. Until their turn comes
 /// they lie in memory, and those that fail with all their bytes.
 pub const MAX_EARLY: usize = 256;
-
-/// Entries that are judged at once, at least: one that takes long must not stop the others.
-const MIN_JUDGING: usize = 2;
 
 /// Why a run stopped that the user stopped.
 pub const INTERRUPTED: &str = "interrupted";
@@ -93,16 +91,19 @@ type Judge = Box<dyn Fn(&Entry, &[Exchange]) -> Judged + Send + Sync>;
 
 /// What workers share.
 struct Bench {
-    entries: Vec<(Entry, Result<Vec<Planned>, String>)>,
+    /// Each with the reason why it is not asked, if there is one.
+    entries: Vec<(Entry, Option<String>)>,
+    target: Target,
     next: AtomicUsize,
     sender: Sender,
+    /// What all bodies may hold.
+    budget: Budget,
     judge: Judge,
     retries: u32,
     again: u32,
     /// One permit for each entry that is under way or waits for its turn.
     room: Arc<Semaphore>,
-    /// One permit for each entry that may be judged at once.
-    judging: Semaphore,
+    judging: Judging,
 }
 
 /// What is known of the run so far.
@@ -148,22 +149,23 @@ async fn work_off(bench: &Arc<Bench>, jobs: usize, sink: &mut impl Sink, stop: i
     sink.event(RunEvent::Finished { seconds: clock.seconds(), exchanges, retried });
 }
 
-/// The exchanges of each entry, as long as there are requests left to send.
+/// Whether each entry is asked, as long as there are requests left to send. What is sent is planned again when it is: the
+/// requests of all entries would lie in memory from the start.
 fn planned(
     entries: Vec<Entry>,
     target: &Target,
     max_requests: Option<usize>,
-) -> Vec<(Entry, Result<Vec<Planned>, String>)> {
+) -> Vec<(Entry, Option<String>)> {
     let mut left = max_requests.unwrap_or(usize::MAX);
     let each = entries.into_iter().map(|entry| {
         let planned = exchanges(&entry, target).and_then(|all| match left.checked_sub(all.len()) {
             Some(rest) => {
                 left = rest;
-                Ok(all)
+                Ok(())
             }
             None => Err("over --max-requests".to_owned()),
         });
-        (entry, planned)
+        (entry, planned.err())
     });
     each.collect()
 }
@@ -173,10 +175,11 @@ async fn work(bench: Arc<Bench>, told: mpsc::Sender<Done>) {
         // Room first: then the entry whose turn it is always has some, and the others get theirs from it.
         let Ok(room) = Arc::clone(&bench.room).acquire_owned().await else { return };
         let index = bench.next.fetch_add(1, Ordering::Relaxed);
-        let Some((entry, planned)) = bench.entries.get(index) else { return };
+        let Some((entry, unasked)) = bench.entries.get(index) else { return };
+        let planned = unasked.clone().map_or_else(|| exchanges(entry, &bench.target), Err);
         let (judged, exchanges, retried) = match planned {
-            Err(why) => (skipped(entry, why.clone()), Vec::new(), 0),
-            Ok(planned) => bench.answer(entry, planned).await,
+            Err(why) => (skipped(entry, why), Vec::new(), 0),
+            Ok(planned) => bench.answer(entry, &planned).await,
         };
         let done = Done { index, judged, sent: exchanges.len(), exchanges, retried, _room: room };
         if told.send(done).await.is_err() {
@@ -202,6 +205,12 @@ async fn collect(
     while let Some(mut done) = next(heard, &mut aborted, stop.as_mut()).await {
         if !sink.wants(&done.judged) {
             done.exchanges = Vec::new();
+        } else if done.index != turn && received(&done.exchanges).sum::<usize>() > MAX_FREE {
+            // An earlier entry may wait for the room that these take.
+            let exchanges = std::mem::take(&mut done.exchanges);
+            if let Some((entry, _)) = bench.entries.get(done.index) {
+                sink.keep(entry, exchanges).await;
+            }
         }
         early.insert(done.index, done);
         while let Some(done) = early.remove(&turn) {
@@ -249,30 +258,32 @@ async fn tell(done: Done, bench: &Bench, progress: &mut Progress, sink: &mut imp
 
 impl Bench {
     fn of(job: Job, judge: Judge) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             entries: planned(job.entries, &job.target, job.max_requests),
+            target: job.target,
             next: AtomicUsize::new(0),
             sender: job.sender,
+            budget: Budget::of_run(),
             judge,
             retries: job.retries,
             again: job.again,
             room: Arc::new(Semaphore::new(MAX_EARLY.max(job.jobs))),
-            judging: Semaphore::new(cores.max(MIN_JUDGING)),
+            judging: Judging::start(),
         }
     }
 
     /// Asks an entry, and again where it fails. What was found stands, with its bytes; if it is not found each time, the
     /// entry is unstable. Gives the exchanges that were judged and the number of further ones.
     async fn answer(self: &Arc<Self>, entry: &Entry, planned: &[Planned]) -> (Judged, Vec<Exchange>, usize) {
-        let asked = ask(&self.sender, planned, self.retries).await;
+        let sender = self.sender.within(self.budget.of_case());
+        let asked = ask(&sender, planned, self.retries).await;
         let mut retried = asked.retried;
         let (mut judged, exchanges) = self.judged(entry, asked.exchanges).await;
         for attempt in 1..=self.again {
             if !matches!(judged.verdict, Verdict::Fail | Verdict::Suspect | Verdict::Error) {
                 break;
             }
-            let asked = ask(&self.sender, planned, self.retries).await;
+            let asked = ask(&sender, planned, self.retries).await;
             retried += asked.exchanges.len() + asked.retried;
             if self.judged(entry, asked.exchanges).await.0.verdict == Verdict::Pass {
                 judged.reason = Some(vanished(&judged, attempt));
@@ -282,19 +293,24 @@ impl Bench {
         (judged, exchanges, retried)
     }
 
-    /// Judges on the blocking pool, few at once: each takes several times the memory of its bytes.
+    /// Judges beside the workers.
     async fn judged(self: &Arc<Self>, entry: &Entry, exchanges: Vec<Exchange>) -> (Judged, Vec<Exchange>) {
-        let _permit = self.judging.acquire().await;
+        let largest = received(&exchanges).max().unwrap_or_default();
         let exchanges = Arc::new(exchanges);
         let (bench, asked, seen) = (Arc::clone(self), entry.clone(), Arc::clone(&exchanges));
-        let judged = spawn_blocking(move || (bench.judge)(&asked, &seen)).await;
+        let judged = self.judging.call(largest, move || (bench.judge)(&asked, &seen)).await;
         // A fault of ours, and the bytes that show it are worth keeping.
-        let broken = |_| {
+        let broken = || {
             let why = "judging it broke: a fault of tfproxy".to_owned();
             Judged { verdict: Verdict::Error, ..skipped(entry, why) }
         };
         (judged.unwrap_or_else(broken), Arc::unwrap_or_clone(exchanges))
     }
+}
+
+/// The size of each body.
+fn received(exchanges: &[Exchange]) -> impl Iterator<Item = usize> {
+    exchanges.iter().map(Exchange::received)
 }
 
 /// What was found at first and was not there when asked again.

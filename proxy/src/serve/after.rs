@@ -36,8 +36,13 @@ async fn conclude(mut seen: Seen) {
         let remark = seen.dialect.map(|_| Remark::NotJudged("its request was not seen whole".to_owned()));
         return seen.state.say(line(&seen.method, &seen.path, &unread(&seen), remark));
     };
-    let mut exchange = seen.exchange(&request);
-    let said = Said::of(&exchange);
+    let exchange = seen.exchange(&request);
+    let bytes = exchange.received();
+    let read = move || (Said::of(&exchange), exchange);
+    let Some((said, mut exchange)) = seen.state.judging.call(bytes, read).await else {
+        let remark = Some(Remark::NotJudged("reading it broke".to_owned()));
+        return seen.state.say(line(&seen.method, &seen.path, &unread(&seen), remark));
+    };
     if exchange.end == End::Cancelled && said.is_terminated {
         // The client had read its last event and went; nothing was missing but the end of the framing.
         exchange.end = End::Complete;
@@ -107,14 +112,14 @@ async fn judge(seen: &mut Seen, request: Request, exchange: Exchange, said: Said
     let count = exchanges.len() - 1;
     let recording = recording(seen, &request, exchanges);
     let judge = seen.state.desk.judge.clone();
-    let permit = seen.state.judging.acquire().await;
-    let judged = tokio::task::spawn_blocking(move || {
+    let largest = recording.exchanges.iter().map(Exchange::received).max().unwrap_or_default();
+    let judge = move || {
         let judged = judge(&recording.request, &recording.exchanges, None);
         (recording, judged)
-    });
-    let judged = judged.await;
-    drop((permit, twins_permit));
-    let Ok((recording, judged)) = judged else {
+    };
+    let judged = seen.state.judging.call(largest, judge).await;
+    drop(twins_permit);
+    let Some((recording, judged)) = judged else {
         let remark = Remark::NotJudged("judging it broke".to_owned());
         return seen.state.say(line(&seen.method, &seen.path, &said, Some(remark)));
     };

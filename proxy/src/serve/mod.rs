@@ -32,14 +32,14 @@ pub use shadow::Shadow;
 use state::State;
 
 /// A response is recorded up to this many bytes; forwarding goes on.
-pub const MAX_RECORDED_RESPONSE: usize = 32 * 1024 * 1024;
+pub const MAX_RECORDED_RESPONSE: usize = 24 * 1024 * 1024;
 
 /// A request is recorded up to this many bytes; forwarding goes on.
 pub const MAX_RECORDED_REQUEST: usize = 16 * 1024 * 1024;
 
 /// All exchanges that are being recorded or judged together hold at most this many bytes: where that is too little, the
 /// youngest are not judged. Forwarding goes on.
-pub const MAX_RECORDED_TOGETHER: usize = 64 * 1024 * 1024;
+pub const MAX_RECORDED_TOGETHER: usize = 32 * 1024 * 1024;
 
 /// A run keeps at most this many failing exchanges on disk; further ones are counted.
 pub const MAX_FAILED: usize = 1000;

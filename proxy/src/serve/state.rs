@@ -3,7 +3,10 @@
 use super::{
     Desk, MAX_RECORDED_TOGETHER, ServeError, Settings, output::Output, shelf::Shelf, status::Status,
 };
-use crate::store::live::{Order, Scribe, Told, Trouble};
+use crate::{
+    run::judging::Judging,
+    store::live::{Order, Scribe, Told, Trouble},
+};
 use std::{
     fmt,
     io::Write,
@@ -21,9 +24,6 @@ use tokio::{
 /// How long a connection to the upstream may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Exchanges that are judged at once: each may take several times the memory of its bytes.
-const JUDGING: usize = 2;
-
 pub(super) struct State {
     pub settings: Settings,
     pub desk: Desk,
@@ -33,8 +33,8 @@ pub(super) struct State {
     pub runtime: Handle,
     /// One permit for each set of twins that may be under way.
     pub shadows: Arc<Semaphore>,
-    /// One permit for each exchange that may be judged at once.
-    pub judging: Semaphore,
+    /// Room for what is judged at once.
+    pub judging: Judging,
     /// What is being recorded.
     pub shelf: Arc<Shelf>,
     scribe: Option<Scribe>,
@@ -60,7 +60,7 @@ impl State {
             client: client().map_err(ServeError::Client)?,
             scribe: settings.record.as_ref().map(start).transpose().map_err(ServeError::Record)?,
             shadows: Arc::new(Semaphore::new(settings.shadow.at_once())),
-            judging: Semaphore::new(JUDGING),
+            judging: Judging::start(),
             status: Status::default(),
             pending: Pending(watch::Sender::new(0)),
             runtime: Handle::current(),

@@ -10,14 +10,15 @@ use super::{
     place, redact,
 };
 use crate::{
-    exchange::Exchange,
+    exchange::{Exchange, Slice},
     plan::Rounds,
     request::{Mode, Request},
 };
 use serde_json::{Map, Value};
 use std::{
     collections::HashSet,
-    fs,
+    fs::{self, File},
+    io::{BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -43,7 +44,7 @@ fn fill(folder: &Path, recording: &Recording) -> Result<(), StoreError> {
     write_curl(folder, recording)?;
     let files = file_names(&recording.exchanges);
     for (file, exchange) in files.iter().zip(&recording.exchanges) {
-        put(&folder.join(file), &exchange.body())?;
+        put_slices(&folder.join(file), &exchange.slices)?;
     }
     write_index(folder, &recording.request, &files, &recording.exchanges)
 }
@@ -106,6 +107,16 @@ fn pretty(value: &Value) -> String {
 
 pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     fs::write(path, bytes).map_err(|source| StoreError::Io { path: path.to_owned(), source })
+}
+
+/// A body as it came: one piece of it would be another copy.
+fn put_slices(path: &Path, slices: &[Slice]) -> Result<(), StoreError> {
+    let write = || {
+        let mut file = BufWriter::new(File::create(path)?);
+        slices.iter().try_for_each(|slice| file.write_all(&slice.bytes))?;
+        file.flush()
+    };
+    write().map_err(|source| StoreError::Io { path: path.to_owned(), source })
 }
 
 // === names of body files ===

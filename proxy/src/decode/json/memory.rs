@@ -20,32 +20,53 @@ const ITEM: usize = size_of::<Value>() * 5 / 4;
 /// A member's place in an object: key, value and hash.
 const MEMBER: usize = size_of::<Value>() + size_of::<String>() + 8;
 
-/// Memory taken so far, in bytes.
+/// What later stages keep of a choice or of a fragment of a call.
+const ENTRY: usize = 152;
+
+/// The lists whose items are choices and fragments.
+const ENTRIES: [&[u8]; 2] = [b"choices", b"tool_calls"];
+
+/// From this length on a text counts for its copies too; shorter ones are within what an entry takes.
+const LONG: usize = 64;
+
+/// How often a text is held at once by later stages: by the reply, the rules, a comparison, the clients' views.
+const COPIES: usize = 6;
+
+/// Memory in bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Memory {
-    taken: usize,
+pub struct Memory {
+    /// By the values so far.
+    pub taken: usize,
+    /// By what later stages make of them.
+    pub later: usize,
+    /// What both may take.
+    most: usize,
 }
 
 // === impl Memory ===
 
 impl Memory {
-    /// All of it.
-    pub const fn taken(self) -> usize {
-        self.taken
+    /// None taken, and so much at most.
+    pub fn within(most: usize) -> Self {
+        Self { taken: 0, later: 0, most: most.min(MAX_MEMORY) }
     }
 
     /// Whether no further value may be held.
     pub const fn is_full(self) -> bool {
-        self.taken > MAX_MEMORY
+        self.taken + self.later > self.most
     }
 
     /// Whether long lists may keep no further items.
-    pub const fn shortens_lists(self) -> bool {
-        self.taken > MAX_LISTS
+    pub fn shortens_lists(self) -> bool {
+        self.taken + self.later > MAX_LISTS.min(self.most)
     }
 
-    pub const fn add_item(&mut self) {
+    /// An item of a list that is a member of that key.
+    pub fn add_item(&mut self, key: &[u8]) {
         self.taken += ITEM;
+        if ENTRIES.contains(&key) {
+            self.later += ENTRY;
+        }
     }
 
     /// An object that is not empty, its members aside.
@@ -62,10 +83,18 @@ impl Memory {
         self.add_text(key.len());
     }
 
-    /// What a string takes beside its place, or a number, which is held digit for digit.
+    /// What a text takes beside its place; a number too is held digit for digit.
     pub const fn add_text(&mut self, len: usize) {
         if len > 0 {
             self.taken += ALLOCATION + len;
+        }
+    }
+
+    /// A string.
+    pub const fn add_string(&mut self, len: usize) {
+        self.add_text(len);
+        if len >= LONG {
+            self.later += len * COPIES;
         }
     }
 }

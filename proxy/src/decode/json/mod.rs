@@ -12,15 +12,17 @@ mod reader;
 mod string;
 pub mod surrogate;
 
+pub(super) use memory::Memory as Cost;
+
 /// The deepest nesting that is read; the same as serde_json's.
 pub const MAX_DEPTH: usize = 128;
 
-/// The most memory that one document may take once read, as estimated; more is refused.
-pub const MAX_MEMORY: usize = 80 << 20;
+/// The most memory that one document may take once read, with what later stages make of it, as estimated; more is refused.
+pub const MAX_MEMORY: usize = 72 << 20;
 
 /// The memory from which on long lists keep no further items, so that a reply is read to its end whatever its lists
-/// take: some 2,500 tokens with twenty alternatives each.
-pub const MAX_LISTS: usize = 64 << 20;
+/// take: some 1,300 tokens with twenty alternatives each.
+pub const MAX_LISTS: usize = 36 << 20;
 
 /// The items that a list may keep in any case.
 const ALWAYS_KEPT: usize = 64;
@@ -46,7 +48,7 @@ pub(super) struct Origin {
 enum Stop {
     #[error("nested deeper than {MAX_DEPTH} levels")]
     TooDeep(usize),
-    #[error("more than {MAX_MEMORY} bytes of memory")]
+    #[error("more than {MAX_MEMORY} bytes of memory, or than is left of them")]
     TooLarge(usize),
     #[error("expected {1} at byte {0}")]
     Expected(usize, &'static str),
@@ -55,23 +57,30 @@ enum Stop {
 /// Reads one document.
 pub fn read(bytes: &[u8]) -> Reading {
     let mut tally = Tally::default();
-    let value = read_at(bytes, &Origin::default(), &mut tally).map(|(value, _)| value);
+    let value = read_at(bytes, MAX_MEMORY, &Origin::default(), &mut tally).0;
     Reading { value, anomalies: tally.finish(&[]) }
 }
 
-/// Reads one document that stands at `origin`; also tells how much memory it takes, as estimated.
-pub(super) fn read_at(bytes: &[u8], origin: &Origin, tally: &mut Tally) -> Option<(Value, usize)> {
-    let mut reader = reader::Reader::new(bytes, origin, tally);
+/// Reads one document that stands at `origin` and takes `most` memory; also tells how much it takes, or would take at
+/// least, as estimated.
+pub(super) fn read_at(
+    bytes: &[u8],
+    most: usize,
+    origin: &Origin,
+    tally: &mut Tally,
+) -> (Option<Value>, Cost) {
+    let mut reader = reader::Reader::new(bytes, Cost::within(most), origin, tally);
     match reader.document() {
         Ok(value) => {
-            let (end, memory) = (reader.at, reader.memory.taken());
-            note_rest(bytes, end, origin, tally);
+            let (end, memory) = (reader.at, reader.memory);
+            note_rest(bytes, end, most.saturating_sub(memory.taken), origin, tally);
             note_line_separators(bytes, origin, tally);
-            Some((value, memory))
+            (Some(value), memory)
         }
         Err(stop) => {
+            let memory = reader.memory;
             note_stop(stop, bytes.len(), origin, tally);
-            None
+            (None, if matches!(stop, Stop::TooLarge(_)) { memory } else { Cost::default() })
         }
     }
 }
@@ -88,14 +97,14 @@ fn note_stop(stop: Stop, len: usize, origin: &Origin, tally: &mut Tally) {
 }
 
 /// What stands after the document: nothing, another document, or something else.
-fn note_rest(bytes: &[u8], end: usize, origin: &Origin, tally: &mut Tally) {
+fn note_rest(bytes: &[u8], end: usize, most: usize, origin: &Origin, tally: &mut Tally) {
     let rest = bytes.get(end..).unwrap_or_default();
     if rest.is_empty() {
         return;
     }
     // The anomalies of a glued document are not told: that it is there at all is what is wrong.
     let mut aside = Tally::default();
-    let kind = match reader::Reader::new(rest, origin, &mut aside).document() {
+    let kind = match reader::Reader::new(rest, Cost::within(most), origin, &mut aside).document() {
         Ok(_) => AnomalyKind::GluedJson,
         Err(_) => AnomalyKind::NotJson(format!("text after the document at byte {end}")),
     };

@@ -31,8 +31,8 @@ enum Step {
 // === impl Reader ===
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8], origin: &'a Origin, tally: &'a mut Tally) -> Self {
-        Self { bytes, at: 0, memory: Memory::default(), path: Vec::new(), origin, tally }
+    pub(super) fn new(bytes: &'a [u8], memory: Memory, origin: &'a Origin, tally: &'a mut Tally) -> Self {
+        Self { bytes, at: 0, memory, path: Vec::new(), origin, tally }
     }
 
     /// One value with white space around it.
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
 
     fn string_value(&mut self) -> Result<Value, Stop> {
         let text = self.string()?;
-        self.memory.add_text(text.len());
+        self.memory.add_string(text.len());
         Ok(Value::String(text))
     }
 
@@ -107,13 +107,14 @@ impl<'a> Reader<'a> {
     }
 
     fn array(&mut self) -> Result<Value, Stop> {
+        let key = self.key();
         self.descend(Step::Index(0))?;
         let (mut items, mut dropped) = (Vec::new(), None);
         if !self.closes_empty(b']') {
             loop {
                 self.step(Step::Index(items.len()));
                 self.skip_space();
-                self.item(&mut items, &mut dropped)?;
+                self.item(key, &mut items, &mut dropped)?;
                 if !self.has_next(b']', "a comma or a closing bracket")? {
                     break;
                 }
@@ -130,7 +131,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one item, and keeps it if there is room.
-    fn item(&mut self, items: &mut Vec<Value>, dropped: &mut Option<usize>) -> Result<(), Stop> {
+    fn item(&mut self, key: &[u8], items: &mut Vec<Value>, dropped: &mut Option<usize>) -> Result<(), Stop> {
         let (start, before) = (self.at, self.memory);
         let is_dropped = items.len() >= ALWAYS_KEPT && before.shortens_lists();
         let item = self.value()?;
@@ -138,10 +139,19 @@ impl<'a> Reader<'a> {
             self.memory = before;
             dropped.get_or_insert(start);
         } else {
-            self.memory.add_item();
+            self.memory.add_item(key);
             items.push(item);
         }
         Ok(())
+    }
+
+    /// The key of the member that is being read; empty in a list.
+    fn key(&self) -> &'a [u8] {
+        let bytes: &'a [u8] = self.bytes;
+        match self.path.last() {
+            Some(Step::Key(start, end)) => bytes.get(*start..*end).unwrap_or_default(),
+            _ => &[],
+        }
     }
 
     fn descend(&mut self, step: Step) -> Result<(), Stop> {

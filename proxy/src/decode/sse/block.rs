@@ -1,11 +1,20 @@
 //! A block of lines up to a blank one, and the events made of such blocks.
 
+use super::known::{Known, Said};
 use crate::decode::{
     AnomalyKind, Event, MAX_EVENT, MAX_HELD, Payload, Span,
     json::{self, Origin},
     tally::Tally,
     utf8,
 };
+use std::sync::Arc;
+
+/// The bytes whose events are kept of a stream that is too large to be judged: its start tells as much as all of it.
+const MAX_OF_PARTIAL: usize = 1 << 20;
+
+/// What later stages keep of an event beside its choices and fragments, as estimated: its place in lists, and where its text
+/// lies.
+const LATER: usize = 144;
 
 /// A block being read. Its buffers are used again for the next one.
 #[derive(Debug, Default)]
@@ -43,6 +52,9 @@ pub struct Events {
     /// The most that they may take.
     most: usize,
     full: bool,
+    known: Known,
+    /// The name of the last event that had one.
+    name: Option<Arc<str>>,
 }
 
 // === impl Block ===
@@ -136,8 +148,8 @@ impl Default for Events {
 
 impl Events {
     /// None so far, and at most so much memory for all.
-    pub const fn holding(most: usize) -> Self {
-        Self { list: Vec::new(), held: 0, most, full: false }
+    pub fn holding(most: usize) -> Self {
+        Self { list: Vec::new(), held: 0, most, full: false, known: Known::default(), name: None }
     }
 
     fn event(&mut self, block: &mut Block, span: Span, arrived: u64, tally: &mut Tally) {
@@ -145,17 +157,45 @@ impl Events {
             return;
         }
         note_block(block, span, tally);
-        let (payload, memory) = payload(block, span, tally);
-        let data = utf8::lossy(utf8::whole_characters_if(block.over.is_some(), &block.data));
-        let name = block.name.take().map(|name| utf8::lossy(&name));
-        self.held += size_of::<Event>() + data.len() + memory;
+        let name = block.name.take().map(|name| self.named(&name));
+        let Said { data, payload, later } = self.said(block, span, tally);
+        self.held += size_of::<Event>() + later;
         self.list.push(Event { span, arrived, name, data, payload });
+    }
+
+    fn said(&mut self, block: &Block, span: Span, tally: &mut Tally) -> Said {
+        if let Some(said) = self.known.find(&block.data).filter(|_| block.over.is_none()) {
+            return said;
+        }
+        let noted = tally.noted();
+        let left = self.most.saturating_sub(self.held + block.data.len());
+        let (payload, cost) = payload(block, span, left, tally);
+        let data: Arc<str> = utf8::lossy(utf8::whole_characters_if(block.over.is_some(), &block.data)).into();
+        self.held += data.len() + cost.taken;
+        let said = Said { data, payload, later: LATER + cost.later };
+        if tally.noted() == noted && block.over.is_none() {
+            self.known.keep(&block.data, &said);
+        }
+        said
+    }
+
+    /// The text of a name; mostly that of the event before.
+    fn named(&mut self, name: &[u8]) -> Arc<str> {
+        if let Some(last) = self.name.as_ref().filter(|last| last.as_bytes() == name) {
+            return Arc::clone(last);
+        }
+        let name: Arc<str> = utf8::lossy(name).into();
+        self.held += name.len();
+        self.name = Some(Arc::clone(&name));
+        name
     }
 
     fn is_full(&mut self, span: Span, tally: &mut Tally) -> bool {
         let full = self.held > self.most;
         if full && !self.full {
             tally.note(span, AnomalyKind::TooManyEvents);
+            self.list.retain(|event| event.span.end <= MAX_OF_PARTIAL);
+            self.known = Known::default();
         }
         self.full = full;
         full
@@ -175,20 +215,20 @@ fn note_block(block: &Block, span: Span, tally: &mut Tally) {
 }
 
 /// What the data is, and how much memory it takes, read.
-fn payload(block: &Block, span: Span, tally: &mut Tally) -> (Payload, usize) {
+fn payload(block: &Block, span: Span, most: usize, tally: &mut Tally) -> (Payload, json::Cost) {
     let data = block.data.as_slice();
     if data == b"[DONE]" {
-        return (Payload::Done, 0);
+        return (Payload::Done, json::Cost::default());
     }
     if block.over.is_some() || data.is_empty() {
-        return (Payload::Other, 0);
+        return (Payload::Other, json::Cost::default());
     }
     if is_inexact_done(data) {
         tally.note(span, AnomalyKind::InexactDone);
-        return (Payload::Other, 0);
+        return (Payload::Other, json::Cost::default());
     }
-    let read = json::read_at(data, &block.origin, tally);
-    read.map_or((Payload::Other, 0), |(value, memory)| (Payload::Json(value), memory))
+    let (value, cost) = json::read_at(data, most, &block.origin, tally);
+    (value.map_or(Payload::Other, |value| Payload::Json(value.into())), cost)
 }
 
 fn is_inexact_done(data: &[u8]) -> bool {

@@ -11,6 +11,7 @@ use line::{End, Ends, Field, Line, What};
 use memchr::{memchr_iter, memchr2, memchr3};
 
 mod block;
+mod known;
 mod line;
 pub(super) mod same;
 

@@ -13,11 +13,13 @@ impl<'a> Digest<'a> {
         for (at, event) in decoded.events.iter().enumerate() {
             match &event.payload {
                 Payload::Json(_) if !self.done.is_empty() => {}
-                Payload::Json(Value::Object(body)) if self.is_error(body) => {
-                    self.errors.push(ErrorEvent { event: at, body, error: body.get("error") });
-                }
-                Payload::Json(Value::Object(body)) => self.read_chunk(at, body),
-                Payload::Json(other) => self.strange.push((at, other)),
+                Payload::Json(value) => match &**value {
+                    Value::Object(body) if self.is_error(body) => {
+                        self.errors.push(ErrorEvent { event: at, body, error: body.get("error") });
+                    }
+                    Value::Object(body) => self.read_chunk(at, body),
+                    other => self.strange.push((at, other)),
+                },
                 Payload::Done => self.done.push(at),
                 Payload::Other => {}
             }
