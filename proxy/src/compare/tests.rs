@@ -233,10 +233,10 @@ fn what_stands_beside_the_text() {
     let annotated =
         |entries: &[serde_json::Value]| with(Beside { annotations: entries.to_vec(), ..Beside::default() });
     let (a, b) = (json!({"a": 1, "b": 2}), json!({"b": 2, "a": 1}));
-    check(&annotated(&[a.clone()]), &annotated(&[b]), &[]);
-    check(&annotated(&[a.clone()]), &none(), &["parity/message-member annotations Lost"]);
+    check(&annotated(std::slice::from_ref(&a)), &annotated(&[b]), &[]);
+    check(&annotated(std::slice::from_ref(&a)), &none(), &["parity/message-member annotations Lost"]);
     check(
-        &annotated(&[a.clone()]),
+        &annotated(std::slice::from_ref(&a)),
         &annotated(&[a.clone(), a]),
         &["parity/message-member annotations Changed"],
     );
