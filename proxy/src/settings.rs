@@ -22,7 +22,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 /// How often a busy server is asked again where the user does not say.
 const BUSY_RETRIES: u32 = 3;
 
-/// Entries under way at once: each may hold a dozen replies of 32 MiB, and a connection.
+/// Entries under way at once: each holds 64 KiB of replies and a connection in any case.
 pub const MAX_JOBS: usize = 256;
 
 /// How often everything is asked at most: all replies to one request are judged together.
