@@ -114,10 +114,14 @@ struct Found {
     severity: String,
     rounds: Vec<String>,
     path: String,
+    /// Only of findings against a right answer.
+    right: Option<String>,
     #[serde(deserialize_with = "present")]
     whole: Option<String>,
     #[serde(deserialize_with = "present")]
     stream: Option<String>,
+    #[serde(deserialize_with = "present")]
+    known: Option<String>,
     #[serde(deserialize_with = "present")]
     because_of: Option<String>,
     #[serde(deserialize_with = "present")]
@@ -276,8 +280,23 @@ fn cases(cases: &[Case]) {
         (primary.event, primary.diff.as_deref(), primary.rounds.join(" ")),
         (Some(17), Some("[-{}-]"), "3".to_owned())
     );
+    assert_eq!((primary.right.as_deref(), primary.known.as_deref()), (None, None));
     assert_eq!(primary.repeat, "tfproxy --check --run glm/a");
     assert_eq!(consequence.because_of.as_deref(), Some("parity/tool-arguments tool_calls[0].arguments"));
+}
+
+#[test]
+fn a_right_answer_stands_apart_from_what_the_modes_gave() {
+    let mut whole = finding("expect/content", None);
+    whole.stream = Some("said".to_owned());
+    let (mut both, mut stream) = (whole.clone(), whole.clone());
+    (whole.side, both.side, stream.side) = (Side::Whole, Side::Both, Side::Stream);
+    both.known = Some("a reason".to_owned());
+    let document = written(&report(vec![judged(Verdict::Fail, vec![whole, both, stream])]));
+    let case = document.cases.last().unwrap();
+    let values = |f: &Found| [&f.right, &f.whole, &f.stream].map(|value| value.clone().unwrap_or_default());
+    let found: Vec<_> = case.findings.iter().map(values).collect();
+    assert_eq!(found, [["{}", "said", ""], ["{}", "said", "said"], ["{}", "", "said"]]);
 }
 
 #[test]

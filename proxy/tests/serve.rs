@@ -614,10 +614,10 @@ async fn what_is_too_large_to_record_passes_all_the_same() {
     assert!(proxy.judged.lock().unwrap().is_empty());
 }
 
-/// Four answers of 20 MiB at once: three fit, and are judged; the fourth says what it was that had no room.
+/// Four answers of 10 MiB at once: three fit, and are judged; the fourth says what it was that had no room.
 #[tokio::test]
 async fn of_many_large_answers_at_once_as_many_are_judged_as_fit() {
-    let half = vec![b'x'; 10 << 20];
+    let half = vec![b'x'; 5 << 20];
     let script = [Play::Bytes(sse_head()), Play::Bytes(chunked(&[&half])), Play::Cue];
     let script =
         script.into_iter().chain([Play::Bytes(chunked(&[&half])), Play::Bytes(b"0\r\n\r\n".to_vec())]);
@@ -633,11 +633,11 @@ async fn of_many_large_answers_at_once_as_many_are_judged_as_fit() {
     let (answers, ()) = futures_util::future::join(asked, cues).await;
     for answer in answers {
         let (_, body, complete) = parsed(&answer);
-        assert!(complete && body.len() == 20 << 20);
+        assert!(complete && body.len() == 10 << 20);
     }
     proxy.idle().await;
     let lines = proxy.lines.text();
-    let why = "not judged: no room to record it: answers under way together hold 64 MiB";
+    let why = "not judged: no room to record it: answers under way together hold 32 MiB";
     assert_eq!(lines.matches(why).count(), 4 - proxy.judged.lock().unwrap().len(), "{lines}");
     assert!(proxy.judged.lock().unwrap().len() >= 3, "{lines}");
 }
