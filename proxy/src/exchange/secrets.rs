@@ -5,7 +5,7 @@
 //!
 //! Found is a secret that stands in one piece of a head or a body, wherever slices cut it: plain, with JSON escapes, JSON in
 //! JSON, percent-encoded. Not found is one that a server takes apart (over several events, by masking some of it), encodes
-//! otherwise (base64, another case), or that is shorter than [`SHORTEST`]; and what a client writes into its own
+//! otherwise (base64, another case), or that is shorter than `SHORTEST`; and what a client writes into its own
 //! request's body is kept as it is, since it could not be sent again else.
 
 use super::echo::Needles;

@@ -48,7 +48,7 @@ pub(super) fn readable(folder: &Path) -> PathBuf {
     }
 }
 
-/// Whether something lies in `folder`, or beside it as [`readable`] finds it.
+/// Whether something lies in `folder`, or beside it as `readable` finds it.
 pub fn is_there(folder: &Path) -> bool {
     readable(folder).exists()
 }

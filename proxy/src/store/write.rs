@@ -1,7 +1,7 @@
 //! Writes a whole recording: bodies first, the index last.
 //!
 //! In: a folder to put it in and a [`Recording`]. Out: the recording's own folder. All of it is written beside its place,
-//! see [`place`], so that an older recording of the same id reads until the new one does.
+//! see `place`, so that an older recording of the same id reads until the new one does.
 
 use super::{
     FORMAT, Recording, StoreError, curl,
