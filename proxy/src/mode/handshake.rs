@@ -1,19 +1,17 @@
 //! The handshake with a puppet in somebody's server: does it say what it is told, from how large a window, and does its server
 //! bill the token that ends a turn?
 //!
-//! In: a sender, a model, its vocabulary. Out: [`Shaken`], or what the model said instead. A few whole requests without tools:
-//! plain text, characters of several bytes, markers. Of text with markers only the number of tokens is looked at, since a
-//! parser may rightly take it apart.
+//! In: a sender, a model, its vocabulary. Out: [`Shaken`], or what the model said instead. A few whole requests without tools,
+//! asked as cases are: plain text, characters of several bytes, markers. Of text with markers only the number of tokens is
+//! looked at, since a parser may rightly take it apart.
 
 use crate::{
     exchange::Sender,
-    plan::{Planned, Unasked, tokens::Vocabulary},
-    request::{Dialect, Mode, Request},
+    plan::{Entry, Target, Unasked, exchanges, tokens::Vocabulary},
+    request::{Dialect, Mode},
     rules::Profile,
     run::stages::Reading,
 };
-use bytes::Bytes;
-use serde_json::json;
 
 /// A puppet that says what it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,10 +54,7 @@ const WINDOWS: [usize; 3] = [256, 1024, 4096];
 const PLAIN: &str = "The puppet says what it is told.";
 const MULTI_BYTE: &str = "Grüße, 漢字 and 🎉.\n- a second line";
 
-/// Tokens beyond the text that a probe may cost, so that junk ends.
-const SLACK: usize = 8;
-
-/// Shakes hands.
+/// Shakes hands. `target` says how a puppet of a window that thinks so is asked: as its cases will be.
 ///
 /// # Errors
 /// It says something else.
@@ -67,16 +62,19 @@ pub async fn shake(
     sender: &Sender,
     model: &str,
     vocabulary: &'static Vocabulary,
+    target: impl Fn(usize, Unasked) -> Target,
 ) -> Result<Shaken, NoPuppet> {
     let windows = windows(model);
     let mut said = String::new();
     for window in &windows {
-        let mut probe = Probe { sender, model, vocabulary, window: *window, thinks: Unasked::Off };
-        match probe.ask(PLAIN).await {
-            Ok(answer) if answer.content == PLAIN => return probe.confirmed(answer).await,
+        let probe =
+            |thinks| Probe { sender, model, vocabulary, window: *window, target: target(*window, thinks) };
+        match probe(Unasked::Off).ask(PLAIN).await {
+            Ok(answer) if answer.content == PLAIN => {
+                return probe(Unasked::Off).confirmed(answer, Unasked::Off).await;
+            }
             Ok(answer) if answer.reasoning == PLAIN => {
-                probe.thinks = Unasked::On;
-                return probe.confirmed(answer).await;
+                return probe(Unasked::On).confirmed(answer, Unasked::On).await;
             }
             Ok(answer) => said = format!("it said {:?}", answer.reasoning + &answer.content),
             Err(why) => said = why,
@@ -108,7 +106,7 @@ struct Probe<'a> {
     model: &'a str,
     vocabulary: &'static Vocabulary,
     window: usize,
-    thinks: Unasked,
+    target: Target,
 }
 
 /// What it said.
@@ -123,16 +121,10 @@ struct Answer {
 impl Probe<'_> {
     /// What it says to a text; or why it says nothing.
     async fn ask(&self, text: &str) -> Result<Answer, String> {
-        let filled = self.vocabulary.fill(text, self.window).ok_or("the window is too small")?;
-        let most = self.vocabulary.encode(text).len() + SLACK;
-        let words = if self.thinks == Unasked::On { json!({"enable_thinking": false}) } else { json!({}) };
-        let body = json!({"model": self.model, "messages": [{"role": "user", "content": filled}], "max_tokens": most,
-                          "stream": false, "chat_template_kwargs": words});
-        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-        let dialect = Dialect::OpenaiChat;
-        let path = dialect.path().to_owned();
-        let request = Request { dialect, path, headers, body: Bytes::from(body.to_string()) };
-        let exchange = self.sender.exchange(&Planned { mode: Mode::Whole, rounds: None, request }).await;
+        let entry = Entry::of_text("handshake", Dialect::OpenaiChat, self.vocabulary.format, text);
+        let planned = exchanges(&entry, &self.target)?;
+        let whole = planned.iter().find(|planned| planned.mode == Mode::Whole).ok_or("nothing to ask")?;
+        let exchange = self.sender.exchange(whole).await;
         let reading = Reading::of(&exchange, None, &Profile::OPENAI);
         match &reading.reply.error {
             Some(failure) => Err(format!("it answered {}", failure.message)),
@@ -146,7 +138,7 @@ impl Probe<'_> {
     }
 
     /// The window is right; whether what is harder comes out as well.
-    async fn confirmed(&self, plain: Answer) -> Result<Shaken, NoPuppet> {
+    async fn confirmed(&self, plain: Answer, thinks: Unasked) -> Result<Shaken, NoPuppet> {
         let no = |said: String| NoPuppet {
             model: self.model.to_owned(),
             format: self.vocabulary.format,
@@ -163,7 +155,7 @@ impl Probe<'_> {
         let mut bills = counted.map(|(text, tokens)| bills(self.vocabulary, text, tokens));
         let first = bills.next().unwrap_or(Bills::Unclear);
         let bills = if bills.all(|other| other == first) { first } else { Bills::Unclear };
-        Ok(Shaken { window: self.window, bills, thinks: self.thinks })
+        Ok(Shaken { window: self.window, bills, thinks })
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     exchange::{Sender, send::NoClient},
-    plan::{Cadence, Entry, Model, Rounds, Target, Variant, tokens::Vocabulary},
+    plan::{Cadence, Entry, Model, Rounds, Target, Unasked, Variant, tokens::Vocabulary},
     request::case::Ends,
     rules::Profile,
     run::{
@@ -105,7 +105,8 @@ impl Ready {
     pub async fn with_puppet(mut self, format: Option<&str>) -> Result<Self, NotReady> {
         if let Some(format) = format {
             let vocabulary = Vocabulary::of(format).ok_or_else(|| NotReady::NoFormat(format.to_owned()))?;
-            let shaken = shake(&self.sender, &self.found.upstream.model, vocabulary).await?;
+            let target = |window, thinks| self.checkpoint(format, window, thinks, 1);
+            let shaken = shake(&self.sender, &self.found.upstream.model, vocabulary, target).await?;
             self.puppet = Some((vocabulary, shaken));
         }
         Ok(self)
@@ -114,7 +115,7 @@ impl Ready {
     /// What the plan has to know. A model that the user names is asked instead of the puppets.
     pub fn target(&self, rounds: &[Rounds], repeat: usize, named: Option<&str>) -> Target {
         if let Some((vocabulary, shaken)) = &self.puppet {
-            return self.checkpoint(vocabulary.format, shaken, repeat);
+            return self.checkpoint(vocabulary.format, shaken.window, shaken.thinks, repeat);
         }
         let has_puppets = !self.found.puppets.is_empty() && named.is_none();
         let rounds = rounds.to_vec();
@@ -135,7 +136,7 @@ impl Ready {
         }
     }
 
-    fn checkpoint(&self, format: &str, shaken: &Shaken, repeat: usize) -> Target {
+    fn checkpoint(&self, format: &str, window: usize, thinks: Unasked, repeat: usize) -> Target {
         let server = self.found.upstream.server.as_str();
         let prove = PROVE.iter().filter(|(name, _)| *name == server);
         let mut fields: Map<String, Value> = prove.map(|(_, key)| ((*key).to_owned(), true.into())).collect();
@@ -146,8 +147,8 @@ impl Ready {
             model: Model::Checkpoint {
                 name: self.found.upstream.model.clone(),
                 format: format.to_owned(),
-                window: shaken.window,
-                thinks: shaken.thinks,
+                window,
+                thinks,
             },
             cadence: if server == VARIES { Cadence::Interval(INTERVALS.to_vec()) } else { Cadence::Server },
             plant: None,
@@ -160,14 +161,12 @@ impl Ready {
     pub fn count_as_billed(&self, entries: &mut [Entry]) {
         let Some((_, shaken)) = &self.puppet else { return };
         for entry in entries {
-            let ends =
-                entry.tokens.filter(|_| entry.variant == Variant::Base || entry.variant == Variant::OneCall);
-            let ends = ends.filter(|_| entry.case.ends == Ends::Model);
-            match shaken.bills {
-                Bills::WithEnd => {}
-                Bills::WithoutEnd => entry.tokens = ends.map(|tokens| tokens - 1).or(entry.tokens),
-                Bills::Unclear => entry.tokens = None,
-            }
+            let has_end = entry.case.ends == Ends::Model && !matches!(entry.variant, Variant::Cut(_));
+            entry.tokens = entry.tokens.and_then(|tokens| match shaken.bills {
+                Bills::WithoutEnd if has_end => Some(tokens - 1),
+                Bills::WithEnd | Bills::WithoutEnd => Some(tokens),
+                Bills::Unclear => None,
+            });
         }
     }
 

@@ -61,38 +61,39 @@ pub const CUTS: usize = 4;
 impl Entry {
     /// An entry for a request that belongs to no case file: a recording, a pair of files, traffic.
     pub fn of_request(id: &str, dialect: Dialect, body: Map<String, Value>) -> Self {
-        let case = Case {
-            id: id.to_owned(),
-            about: String::new(),
-            source: "own".to_owned(),
-            format: None,
-            says: None,
-            ends: Ends::Model,
-            request: body.clone(),
-            body: None,
-            needs: Vec::new(),
-            basis: Basis::Policy,
-            expect: None,
-            dialects: vec![dialect],
-            tags: Vec::new(),
-            file: String::new(),
-            line: 0,
-        };
-        Self {
-            id: id.to_owned(),
-            case: Arc::new(case),
-            variant: Variant::Base,
-            dialect,
-            body,
-            needs: Vec::new(),
-            expect: None,
-            tokens: None,
-        }
+        base(&Arc::new(Case { request: body, ..unwritten(id, dialect) }), dialect)
+    }
+
+    /// An entry for a text that a puppet is told and no case file holds.
+    pub fn of_text(id: &str, dialect: Dialect, format: &str, says: &str) -> Self {
+        let (format, says) = (Some(format.to_owned()), Some(says.to_owned()));
+        base(&Arc::new(Case { format, says, ..unwritten(id, dialect) }), dialect)
     }
 
     /// Whether a puppet is told what to say.
     pub fn is_puppet(&self) -> bool {
         self.case.says.is_some()
+    }
+}
+
+/// A case that stands in no file.
+fn unwritten(id: &str, dialect: Dialect) -> Case {
+    Case {
+        id: id.to_owned(),
+        about: String::new(),
+        source: "own".to_owned(),
+        format: None,
+        says: None,
+        ends: Ends::Model,
+        request: Map::new(),
+        body: None,
+        needs: Vec::new(),
+        basis: Basis::Policy,
+        expect: None,
+        dialects: vec![dialect],
+        tags: Vec::new(),
+        file: String::new(),
+        line: 0,
     }
 }
 

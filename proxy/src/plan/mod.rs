@@ -205,9 +205,10 @@ impl Model {
             return Ok(Cow::Borrowed(&entry.body));
         };
         let vocabulary = Vocabulary::of(format).ok_or_else(|| format!("no puppet speaks {format}"))?;
-        let filled = vocabulary.fill(says, *window).ok_or_else(|| {
-            format!("its text has {} tokens, the puppet's window {window}", vocabulary.encode(says).len() + 1)
-        })?;
+        let tokens = vocabulary.encode(says).len();
+        let filled = vocabulary
+            .fill(says, *window)
+            .ok_or_else(|| format!("its text has {} tokens, the puppet's window {window}", tokens + 1))?;
         let mut body = entry.body.clone();
         let messages = body.get_mut("messages").and_then(Value::as_array_mut);
         let last = messages.and_then(|messages| messages.last_mut()).and_then(|m| m.get_mut("content"));
@@ -217,7 +218,7 @@ impl Model {
         }
         // Where a server constrains what may be said, a puppet falls out of step with its text and would never end.
         if !LIMITS.iter().any(|limit| body.contains_key(*limit)) {
-            body.insert(LIMITS[0].to_owned(), (vocabulary.encode(says).len() + SLACK).into());
+            body.insert(LIMITS[0].to_owned(), (tokens + SLACK).into());
         }
         if *thinks == Unasked::On && !says.contains("think>") && !body.contains_key(TEMPLATE_WORDS) {
             body.insert(TEMPLATE_WORDS.to_owned(), json!({ "enable_thinking": false }));

@@ -46,7 +46,8 @@ pub fn count(format: &str, text: &str) -> Option<u64> {
     let script = text.split_once(vocabulary.end).map_or(text, |(script, _)| script);
     let (mut rest, mut tokens) = (script.as_bytes(), 0);
     while !rest.is_empty() {
-        rest = rest.get(vocabulary.said(rest)..).unwrap_or_default();
+        let token = first(rest, vocabulary.special.iter().copied());
+        rest = rest.get(token.map_or(1, |(_, length)| length)..).unwrap_or_default();
         tokens += 1;
     }
     Some(tokens)
@@ -80,9 +81,8 @@ impl Vocabulary {
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let (mut rest, mut ids) = (text.as_bytes(), Vec::with_capacity(text.len()));
         while let Some(&byte) = rest.first() {
-            let numbered = (256..).zip(self.tokens());
-            let token = numbered.filter(|(_, t)| rest.starts_with(t.as_bytes())).max_by_key(|(_, t)| t.len());
-            let (id, length) = token.map_or((u32::from(byte), 1), |(id, t)| (id, t.len()));
+            let token = first(rest, self.tokens());
+            let (id, length) = token.map_or((u32::from(byte), 1), |(number, length)| (256 + number, length));
             ids.push(id);
             rest = rest.get(length..).unwrap_or_default();
         }
@@ -94,14 +94,12 @@ impl Vocabulary {
         let gap = window.checked_sub(self.encode(text).len() + 1)?;
         Some(format!("{text}{}{}", self.end, self.pad.repeat(gap)))
     }
+}
 
-    /// The length of the token at the start of what a reply says.
-    fn said(&self, text: &[u8]) -> usize {
-        if text.first() != Some(&b'<') {
-            return 1;
-        }
-        self.special.iter().find(|s| text.starts_with(s.as_bytes())).map_or(1, |s| s.len())
-    }
+/// Which of some tokens a text begins with, and its length; the longest of several.
+fn first(text: &[u8], tokens: impl Iterator<Item = &'static str>) -> Option<(u32, usize)> {
+    let there = (0..).zip(tokens).filter(|(_, token)| text.starts_with(token.as_bytes()));
+    there.map(|(number, token)| (number, token.len())).max_by_key(|(_, length)| *length)
 }
 
 #[cfg(test)]
