@@ -35,6 +35,14 @@ const STREAMS: &[&str] = &[
     ),
     // A field that is none, an event over two lines, an empty one.
     "error: {\"code\":500}\n\ndata: {\"choices\":\ndata: []}\n\ndata:\n\ndata: {}{}\n\n\n\n:\n",
+    // What stands beside content: a legacy call, audio, annotations, a second key of reasoning, token ids and logprobs.
+    concat!(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"function_call\":{\"name\":\"f\",\"arguments\":\"{\\\"é\"}}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"function_call\":{\"arguments\":\"\\\":1}\"},\"audio\":{\"id\":\"a\",\"transcript\":\"Grü\"}}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"audio\":{\"transcript\":\"ße\"},\"annotations\":[{\"type\":\"url_citation\"}],\"reasoning\":\"漢\",\"reasoning_content\":\"字\"}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hé\"},\"token_ids\":[1,2],\"logprobs\":{\"content\":[{\"token\":\"h\",\"logprob\":-0.5,\"bytes\":[104]},{\"token\":\"é\",\"logprob\":-1,\"bytes\":[195,169]}]},\"stop_reason\":7,\"finish_reason\":\"stop\"}]}\n\n",
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2,\"total_tokens\":3}}\n\ndata: [DONE]\n\n",
+    ),
 ];
 
 fn exchange(slices: Vec<Slice>) -> Exchange {
@@ -120,6 +128,13 @@ fn what_the_streams_say() {
     assert_eq!(read(2).content().value, "😀");
     assert_eq!(read(2).error.map(|e| e.message).as_deref(), Some("broke"));
     assert_eq!(read(3), Reply::default());
+    let beside = read(4).beside;
+    let call = beside.function_call.unwrap();
+    assert_eq!((call.name.as_str(), call.arguments.value.as_str()), ("f", "{\"é\":1}"));
+    assert_eq!((beside.transcript.value.as_str(), beside.reasoning.value.as_str()), ("Grüße", "漢"));
+    assert_eq!((beside.annotations.len(), read(4).reasoning().value.as_str()), (1, "字"));
+    let (proof, logprobs) = (read(4).proof, read(4).logprobs.unwrap());
+    assert_eq!((proof.token_ids.unwrap().list.as_str(), logprobs.tokens.value.as_str()), ("1,2", "hé"));
 }
 
 #[test]
