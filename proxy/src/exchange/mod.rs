@@ -70,6 +70,11 @@ pub struct Took {
     pub end: u64,
 }
 
+/// The size of the largest of their bodies.
+pub fn largest_body(exchanges: &[Exchange]) -> usize {
+    exchanges.iter().map(Exchange::received).max().unwrap_or_default()
+}
+
 // === impl Exchange ===
 
 impl Exchange {

@@ -153,11 +153,20 @@ fn covers(row: &str, rule: &str) -> bool {
     row.strip_suffix('*').map_or(rule == row, |start| rule.starts_with(start))
 }
 
+/// Whether a rule holds a reply against another, or against the right answer; the others look at one exchange alone.
+pub fn compares(rule: &str) -> bool {
+    rule.starts_with("parity/") || is_of_answer(rule)
+}
+
+/// Whether a rule holds a reply against the right answer.
+pub(super) fn is_of_answer(rule: &str) -> bool {
+    ["expect/", "truth/"].iter().any(|family| rule.starts_with(family))
+}
+
 /// Whether a rule's differences need proof of equal tokens before they may fail: what was said, not in which form.
 pub fn needs_proof(rule: &str) -> bool {
-    let compares = ["parity/", "expect/", "truth/"].iter().any(|family| rule.starts_with(family));
     let is_said = (Aspect::Calls..=Aspect::Tokens).contains(&aspect(rule)) && !FORM.contains(&rule);
-    (compares && is_said) || rule == "parity/rechunk"
+    (compares(rule) && is_said) || rule == "parity/rechunk"
 }
 
 /// Whether a difference by `rule` is no more than a break of `breach`, seen from the other mode.

@@ -16,7 +16,7 @@ pub mod plain;
 pub mod shape;
 
 pub use crate::rules::Severity;
-pub use aspect::{Aspect, needs_proof};
+pub use aspect::{Aspect, compares, needs_proof};
 pub use fault::Fault;
 pub use gather::{Evidence, Of, gather};
 pub use known::Known;
@@ -34,9 +34,9 @@ pub struct Finding {
     pub rounds: Vec<String>,
     /// The place, `tool_calls[0].arguments`.
     pub path: String,
-    /// The whole reply's value (for `expect/*` the expected one); `None` where there is none.
+    /// The whole reply's value (for `expect/*` and `truth/*` the right one); `None` where there is none.
     pub whole: Option<String>,
-    /// The stream's value (for `expect/*` the one that came; for a breach what was found).
+    /// The stream's value (for `expect/*` and `truth/*` the one that came; for a breach what was found).
     pub stream: Option<String>,
     /// What kind of difference, for differences.
     pub kind: Option<Kind>,
@@ -80,6 +80,11 @@ impl Finding {
     /// What must hold, where a rule of one exchange is broken; a difference speaks for itself.
     pub fn sentence(&self) -> Option<&'static str> {
         catalogue::find(&self.rule).map(|rule| rule.sentence)
+    }
+
+    /// Whether a reply is not the right answer: `whole` is then what is right, and `stream` what came in `side`.
+    pub fn is_of_answer(&self) -> bool {
+        aspect::is_of_answer(&self.rule)
     }
 
     /// Whether it is a cause of its own.

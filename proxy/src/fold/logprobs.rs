@@ -6,10 +6,18 @@
 use super::reply::Logprobs;
 use serde_json::Value;
 
+/// The entries that a choice brings of its content, and those of its refusal.
+pub(super) fn lists(choice: &Value) -> [&[Value]; 2] {
+    let logprobs = choice.get("logprobs");
+    ["content", "refusal"].map(|key| {
+        let list = logprobs.and_then(|logprobs| logprobs.get(key)?.as_array());
+        list.map(Vec::as_slice).unwrap_or_default()
+    })
+}
+
 /// Adds what a choice brings.
 pub(super) fn note(held: &mut Option<Logprobs>, choice: &Value, event: usize) {
-    let lists = ["content", "refusal"].map(|key| choice.get("logprobs").and_then(|l| l.get(key)));
-    for entry in lists.into_iter().flatten().filter_map(Value::as_array).flatten() {
+    for entry in lists(choice).into_iter().flatten() {
         if let Some(token) = entry.get("token").and_then(Value::as_str) {
             let held = held.get_or_insert_default();
             held.tokens.push(token, event);

@@ -6,6 +6,7 @@
 //! stand where the other reply's usage confirms their number.
 
 use super::{
+    logprobs,
     reply::{Billed, Reply, TokenIds},
     wire,
 };
@@ -38,9 +39,8 @@ impl Tokens {
     /// Takes what a choice brings.
     pub(super) fn push(&mut self, choice: &Value) {
         self.ids.push(wire::given(choice, "token_ids"));
-        let Some(logprobs) = choice.get("logprobs") else { return };
-        for (key, list) in ["content", "refusal"].into_iter().zip(&mut self.lists) {
-            for entry in logprobs.get(key).and_then(Value::as_array).into_iter().flatten() {
+        for (entries, list) in logprobs::lists(choice).into_iter().zip(&mut self.lists) {
+            for entry in entries {
                 self.count += 1;
                 match entry.get("bytes").and_then(bytes) {
                     Some(bytes) => list.update(bytes),

@@ -29,8 +29,7 @@ use serde_json::{Value, json};
 use std::{fs, io, path::Path, sync::Arc};
 
 /// Known failures of the bundled engine under the built-in cases.
-pub const KNOWN_FAILING: &str =
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../cases/known-failing.txt"));
+const KNOWN_FAILING: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../cases/known-failing.txt"));
 
 /// Ordinary requests: all that a server without puppets can be asked, and what puppets are not asked.
 const PROMPTED: &str = "prompted";
@@ -143,10 +142,15 @@ fn named_known(settings: &CheckSettings) -> Result<Option<Known>, Exit> {
 /// them.
 fn own_known(settings: &CheckSettings, ready: &Ready) -> Result<Known, Exit> {
     if settings.cases.is_empty() && ready.found.kind == Kind::Ours {
-        read_known("cases/known-failing.txt", KNOWN_FAILING)
+        built_in_known()
     } else {
         Ok(Known::default())
     }
+}
+
+/// What is known of the bundled engine under the built-in cases.
+pub fn built_in_known() -> Result<Known, Exit> {
+    read_known("cases/known-failing.txt", KNOWN_FAILING)
 }
 
 fn read_known(name: &str, text: &str) -> Result<Known, Exit> {

@@ -11,6 +11,7 @@ use crate::{
     request::case::to_value,
     rules::Severity,
     run::{Judged, Verdict, event::RunEvent, workers::Sink},
+    serve::LIVE,
     settings::Noise,
     store::{self, Recording},
 };
@@ -23,9 +24,6 @@ use tokio::task::spawn_blocking;
 
 /// Entries whose bytes are kept; a server that fails everywhere says the same with fewer.
 const MAX_KEPT: usize = 500;
-
-/// How the folders begin in which the live proxy keeps exchanges.
-const LIVE_FOLDERS: &str = "live-";
 
 /// Progress is shown each time so many entries are done.
 const STEP: usize = 16;
@@ -116,7 +114,8 @@ fn clear(failed: &Path) -> io::Result<()> {
     for entry in fs::read_dir(failed)? {
         let entry = entry?;
         let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with(LIVE_FOLDERS) {
+        let suite = entry.file_name().to_string_lossy().split_once('-').map(|(suite, _)| suite.to_owned());
+        if suite.as_deref() == Some(LIVE) {
             continue;
         }
         if store::is_recording(&path) || store::is_leftover(&path) {

@@ -5,7 +5,7 @@
 
 use super::{
     bundled::{self, Plant, PlantKind, Plants},
-    complain, interrupted,
+    check, complain, interrupted,
     ready::Ready,
     sources, tell,
 };
@@ -118,10 +118,7 @@ async fn tried(args: &PlantsArgs) -> Result<Vec<Tried>, Exit> {
         mistakes.iter().for_each(complain);
         Exit::Usage
     })?;
-    let known = Known::read(super::check::KNOWN_FAILING).map_err(|bad| {
-        bad.iter().for_each(complain);
-        Exit::Usage
-    })?;
+    let known = check::built_in_known()?;
     let access = Access {
         root: None,
         credentials: Credentials::default(),

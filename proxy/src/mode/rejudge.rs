@@ -232,9 +232,9 @@ pub fn print_finding(finding: &Finding, note: &str, out: &mut dyn Write) -> io::
     let (severity, path) = (finding.severity.name(), plain::line(&finding.path, MAX_VALUE));
     let head = format!("  {severity:<5} {}  {path}{rounds}{note}", finding.rule);
     writeln!(out, "{}", head.trim_end())?;
-    let is_expect = finding.rule.starts_with("expect/");
-    print_value(if is_expect { "expect" } else { "whole" }, finding.whole.as_deref(), out)?;
-    let label = if is_expect {
+    let is_of_answer = finding.is_of_answer();
+    print_value(if is_of_answer { "expect" } else { "whole" }, finding.whole.as_deref(), out)?;
+    let label = if is_of_answer {
         "got"
     } else if finding.whole.is_none() {
         "found"

@@ -95,10 +95,9 @@ fn sides(out: &mut dyn Write, finding: &Finding, entry: Option<&Judged>) -> io::
     };
     let (whole, stream) = (sent(Mode::Whole, None), sent(Mode::Stream, finding.rounds.first()));
     let came = if finding.rounds.is_empty() { whole } else { stream };
-    let is_of_a_case = ["expect/", "truth/"].iter().any(|family| finding.rule.starts_with(family));
     let rows = match finding.kind {
         None => [("", None, None), ("found", finding.stream.as_deref(), came)],
-        _ if is_of_a_case => [
+        _ if finding.is_of_answer() => [
             ("expected", finding.whole.as_deref(), None),
             (of_side(finding.side), finding.stream.as_deref(), came),
         ],

@@ -225,7 +225,7 @@ impl<'a> ExchangeJson<'a> {
 impl<'a> FindingJson<'a> {
     fn of(finding: &'a Finding) -> Self {
         // A finding against the right answer holds that in place of the whole reply's value.
-        let is_answer = ["expect/", "truth/"].iter().any(|family| finding.rule.starts_with(family));
+        let is_answer = finding.is_of_answer();
         let got = |side| finding.stream.as_deref().filter(|_| [side, Side::Both].contains(&finding.side));
         Self {
             rule: &finding.rule,

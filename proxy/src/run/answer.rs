@@ -56,7 +56,7 @@ impl Answer {
         }
         let answers: Vec<_> = readings.iter().filter(|r| r.is_answer()).collect();
         for reading in &answers {
-            let rounds = reading.exchange.rounds_name();
+            let rounds = reading.rounds.clone();
             let (expected, found) = compare_expected(expect, &reading.reply, &rounds);
             answer.expected = worse(answer.expected, expected);
             answer.found.push(Of { mode: reading.exchange.mode, rounds, found });
@@ -95,7 +95,7 @@ impl Answer {
         };
         let each = self.found.iter().zip(answers).flat_map(|(of, reading)| {
             let said = if is_said(reading) { verdict::Kind::Proven } else { verdict::Kind::Unproven };
-            let kind = move |rule| if rests_on_text(rule) { said } else { verdict::Kind::Structure };
+            let kind = move |rule| if needs_proof(rule) { said } else { verdict::Kind::Structure };
             of.found.iter().filter_map(move |d| {
                 let severity = ground.severity(d.rule)?;
                 Some(verdict::Weighed { rule: d.rule, severity, kind: kind(d.rule) })
@@ -107,12 +107,6 @@ impl Answer {
 
 fn offers_tools(entry: &Entry) -> bool {
     entry.body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty())
-}
-
-/// Whether a rule holds only if the model said its text. What is wrong alike in both modes proves that no more than what
-/// is wrong in one.
-fn rests_on_text(rule: &str) -> bool {
-    needs_proof(rule) || (rule.starts_with("truth/") && rule != "truth/error")
 }
 
 fn truth(rule: &'static str) -> &'static str {

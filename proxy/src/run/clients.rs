@@ -13,7 +13,7 @@ use crate::{
     decode::{Decoded, Framing, decode},
     exchange::Exchange,
     finding::{Finding, client, place},
-    fold::{Crash, Lens, Reply, fold, read_as, reply::Part},
+    fold::{Crash, Lens, Reply, read_as, reply::Part},
     rules::{Breach, Profile, Severity},
 };
 use std::collections::HashMap;
@@ -40,8 +40,8 @@ struct Held {
 }
 
 /// A stream as all of them hold it, and as it stands.
-struct Views {
-    strict: Reply,
+struct Views<'a> {
+    strict: &'a Reply,
     held: Vec<Held>,
 }
 
@@ -58,7 +58,7 @@ pub fn check(
     if !is_odd || !is_all || !exchange.succeeded() || reply.error.is_some() {
         return Vec::new();
     }
-    let views = Views::of(exchange, decoded);
+    let views = Views::of(exchange, decoded, reply);
     let crash = views.crashes(profile);
     crash.into_iter().chain(views.divergence(profile)).collect()
 }
@@ -66,7 +66,7 @@ pub fn check(
 /// Says of each finding that counts which clients it breaks and how. What no lens shows stays as it is.
 pub fn fill(findings: &mut [Finding], readings: &[Reading<'_>]) {
     let whole = readings.iter().find(|r| r.is_whole() && r.is_answer());
-    let mut known: HashMap<&str, Option<Views>> = HashMap::new();
+    let mut known: HashMap<&str, Option<Views<'_>>> = HashMap::new();
     for finding in findings.iter_mut().filter(|f| f.severity > Severity::Info) {
         let Some((reading, rounds)) = shows(finding, readings) else { continue };
         let views = known.entry(rounds).or_insert_with(|| Views::of_reading(reading));
@@ -134,19 +134,19 @@ fn concerns(rule: &str, path: &str) -> bool {
 
 // === impl Views ===
 
-impl Views {
-    fn of(exchange: &Exchange, decoded: &Decoded) -> Self {
+impl<'a> Views<'a> {
+    fn of(exchange: &Exchange, decoded: &Decoded, strict: &'a Reply) -> Self {
         let (dialect, status) = (exchange.request.dialect, exchange.status());
         let held = Lens::CLIENTS
             .iter()
             .map(|lens| Held { client: lens.name, reply: read_as(lens, dialect, status, decoded) });
-        Self { strict: fold(dialect, status, decoded, &Lens::STRICT), held: held.collect() }
+        Self { strict, held: held.collect() }
     }
 
     /// `None` where the answer is no stream.
-    fn of_reading(reading: &Reading<'_>) -> Option<Self> {
+    fn of_reading(reading: &'a Reading<'_>) -> Option<Self> {
         let decoded = decode(reading.exchange);
-        (decoded.framing == Framing::Sse).then(|| Self::of(reading.exchange, &decoded))
+        (decoded.framing == Framing::Sse).then(|| Self::of(reading.exchange, &decoded, &reading.reply))
     }
 
     fn crashes(&self, profile: &Profile) -> Option<Breach> {
@@ -165,10 +165,9 @@ impl Views {
         let mut path = None;
         let mut effects = Vec::new();
         for (client, reply) in self.replies() {
-            let found = differences(&self.strict, reply);
-            let first =
-                found.iter().find_map(|d| Some((d.path.clone(), Effect::of(d, &self.strict, reply)?)));
-            let id = || Some(("tool_calls[0].id".to_owned(), other_id(&self.strict, reply)?));
+            let found = differences(self.strict, reply);
+            let first = found.iter().find_map(|d| Some((d.path.clone(), Effect::of(d, self.strict, reply)?)));
+            let id = || Some(("tool_calls[0].id".to_owned(), other_id(self.strict, reply)?));
             if let Some((at, effect)) = first.or_else(id) {
                 path.get_or_insert(at);
                 effects.push((client, effect));
@@ -196,10 +195,10 @@ impl Views {
 
     /// What a client holds otherwise because of a break of `rule`.
     fn effect_on(&self, held: &Reply, rule: &str) -> Option<Effect> {
-        let id = || other_id(&self.strict, held).filter(|_| concerns(rule, "tool_calls"));
+        let id = || other_id(self.strict, held).filter(|_| concerns(rule, "tool_calls"));
         let rest = || {
-            let found = differences(&self.strict, held);
-            found.iter().filter(|d| concerns(rule, &d.path)).find_map(|d| Effect::of(d, &self.strict, held))
+            let found = differences(self.strict, held);
+            found.iter().filter(|d| concerns(rule, &d.path)).find_map(|d| Effect::of(d, self.strict, held))
         };
         if rule.starts_with("openai-chat/tool-id-") { id() } else { rest().or_else(id) }
     }

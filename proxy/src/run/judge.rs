@@ -128,16 +128,12 @@ fn findings(
 }
 
 fn breaches(reading: &Reading<'_>) -> Of<Breach> {
-    Of {
-        mode: reading.exchange.mode,
-        rounds: reading.exchange.rounds_name(),
-        found: reading.breaches.clone(),
-    }
+    Of { mode: reading.exchange.mode, rounds: reading.rounds.clone(), found: reading.breaches.clone() }
 }
 
 /// Where an event lies in its body and when it came.
 fn locate(readings: &[Reading<'_>], mode: Mode, rounds: &str, event: usize) -> Option<(Span, u64)> {
-    let reading = readings.iter().find(|r| r.exchange.mode == mode && r.exchange.rounds_name() == rounds)?;
+    let reading = readings.iter().find(|r| r.exchange.mode == mode && r.rounds == rounds)?;
     reading.events.get(event).copied()
 }
 
@@ -191,7 +187,7 @@ fn sent(reading: &Reading<'_>) -> Sent {
     let exchange = reading.exchange;
     Sent {
         mode: exchange.mode,
-        rounds: exchange.rounds_name(),
+        rounds: reading.rounds.clone(),
         status: exchange.status().unwrap_or_default(),
         #[expect(clippy::cast_precision_loss, reason = "microseconds of a run fit a double")]
         seconds: exchange.took.end as f64 / 1e6,

@@ -158,7 +158,7 @@ impl Pairs {
             return;
         }
         self.weighed.extend(ground.weigh(first, other, &found));
-        self.streams.push((first.exchange.rounds_name(), of(other, found)));
+        self.streams.push((first.rounds.clone(), of(other, found)));
     }
 
     fn whole_and_whole(&mut self, first: &Reading<'_>, other: &Reading<'_>, ground: Ground) {
@@ -195,5 +195,5 @@ fn owes_usage(reading: &Reading<'_>) -> bool {
 }
 
 fn of(reading: &Reading<'_>, found: Vec<Difference>) -> Of<Difference> {
-    Of { mode: reading.exchange.mode, rounds: reading.exchange.rounds_name(), found }
+    Of { mode: reading.exchange.mode, rounds: reading.rounds.clone(), found }
 }

@@ -21,7 +21,11 @@
 //! that lack proof are no more than a remark: they would blame chance.
 
 use super::Verdict;
-use crate::{finding::Finding, request::case::Need, rules::Severity};
+use crate::{
+    finding::{Finding, compares},
+    request::case::Need,
+    rules::Severity,
+};
 use std::collections::BTreeSet;
 
 /// What an exchange came to.
@@ -148,10 +152,9 @@ pub fn verdict(evidence: &Evidence) -> Said {
 /// was there only once, blames nobody. Where the comparison came to nothing a difference does not either; a rule that one
 /// exchange broke by itself needs no comparison.
 pub fn blames(verdict: Verdict, finding: &Finding) -> bool {
-    let is_difference = ["parity/", "expect/", "truth/"].iter().any(|kind| finding.rule.starts_with(kind));
     match verdict {
         Verdict::Pass | Verdict::Fail | Verdict::Error => true,
-        Verdict::Suspect | Verdict::Skipped => !is_difference,
+        Verdict::Suspect | Verdict::Skipped => !compares(&finding.rule),
         Verdict::Unstable | Verdict::Inconclusive => false,
     }
 }

@@ -14,7 +14,7 @@ use super::{
     judging::Judging,
 };
 use crate::{
-    exchange::{Budget, Exchange, Sender, budget::MAX_FREE, clock::Clock},
+    exchange::{Budget, Exchange, Sender, budget::MAX_FREE, clock::Clock, largest_body},
     plan::{Entry, Planned, Target, exchanges},
 };
 use std::{
@@ -149,14 +149,16 @@ async fn work_off(bench: &Arc<Bench>, jobs: usize, sink: &mut impl Sink, stop: i
     sink.event(RunEvent::Finished { seconds: clock.seconds(), exchanges, retried });
 }
 
-/// Whether each entry is asked, as long as there are requests left to send. What is sent is planned again when it is: the
-/// requests of all entries would lie in memory from the start.
+/// Whether each entry is asked, as long as there are requests left to send. What is sent is planned when it is: the requests
+/// of all entries would lie in memory from the start. Only where there is a limit are they counted before.
 fn planned(
     entries: Vec<Entry>,
     target: &Target,
     max_requests: Option<usize>,
 ) -> Vec<(Entry, Option<String>)> {
-    let mut left = max_requests.unwrap_or(usize::MAX);
+    let Some(mut left) = max_requests else {
+        return entries.into_iter().map(|entry| (entry, None)).collect();
+    };
     let each = entries.into_iter().map(|entry| {
         let planned = exchanges(&entry, target).and_then(|all| match left.checked_sub(all.len()) {
             Some(rest) => {
@@ -205,7 +207,9 @@ async fn collect(
     while let Some(mut done) = next(heard, &mut aborted, stop.as_mut()).await {
         if !sink.wants(&done.judged) {
             done.exchanges = Vec::new();
-        } else if done.index != turn && received(&done.exchanges).sum::<usize>() > MAX_FREE {
+        } else if done.index != turn
+            && done.exchanges.iter().map(Exchange::received).sum::<usize>() > MAX_FREE
+        {
             // An earlier entry may wait for the room that these take.
             let exchanges = std::mem::take(&mut done.exchanges);
             if let Some((entry, _)) = bench.entries.get(done.index) {
@@ -295,7 +299,7 @@ impl Bench {
 
     /// Judges beside the workers.
     async fn judged(self: &Arc<Self>, entry: &Entry, exchanges: Vec<Exchange>) -> (Judged, Vec<Exchange>) {
-        let largest = received(&exchanges).max().unwrap_or_default();
+        let largest = largest_body(&exchanges);
         let exchanges = Arc::new(exchanges);
         let (bench, asked, seen) = (Arc::clone(self), entry.clone(), Arc::clone(&exchanges));
         let judged = self.judging.call(largest, move || (bench.judge)(&asked, &seen)).await;
@@ -306,11 +310,6 @@ impl Bench {
         };
         (judged.unwrap_or_else(broken), Arc::unwrap_or_clone(exchanges))
     }
-}
-
-/// The size of each body.
-fn received(exchanges: &[Exchange]) -> impl Iterator<Item = usize> {
-    exchanges.iter().map(Exchange::received)
 }
 
 /// What was found at first and was not there when asked again.

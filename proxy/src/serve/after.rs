@@ -9,7 +9,7 @@ use super::{
     witness::{Seen, stem},
 };
 use crate::{
-    exchange::{End, Exchange, Head},
+    exchange::{End, Exchange, Head, largest_body},
     request::{Mode, Request},
     run::{Judged, fails},
     store::{
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 use std::sync::atomic::Ordering::Relaxed;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::{sync::OwnedSemaphorePermit, task::spawn_blocking};
 
 /// Sees to an exchange that ended. Returns at once.
 pub(super) fn after(seen: Seen) {
@@ -112,7 +112,7 @@ async fn judge(seen: &mut Seen, request: Request, exchange: Exchange, said: Said
     let count = exchanges.len() - 1;
     let recording = recording(seen, &request, exchanges);
     let judge = seen.state.desk.judge.clone();
-    let largest = recording.exchanges.iter().map(Exchange::received).max().unwrap_or_default();
+    let largest = largest_body(&recording.exchanges);
     let judge = move || {
         let judged = judge(&recording.request, &recording.exchanges, None);
         (recording, judged)
@@ -124,7 +124,7 @@ async fn judge(seen: &mut Seen, request: Request, exchange: Exchange, said: Said
         return seen.state.say(line(&seen.method, &seen.path, &said, Some(remark)));
     };
     seen.state.status.judged(&judged.findings);
-    let folder = keep(seen, recording, &judged);
+    let folder = keep(seen, recording, &judged).await;
     let remark = Remark::Judged { judged: Box::new(judged), twins: count, was_dropped, folder };
     seen.state.say(line(&seen.method, &seen.path, &said, Some(remark)));
 }
@@ -152,20 +152,22 @@ fn recording(seen: &Seen, request: &Request, mut exchanges: Vec<Exchange>) -> Re
 // === keeping ===
 
 /// Keeps what is to be kept; says where a failing exchange lies.
-fn keep(seen: &mut Seen, recording: Recording, judged: &Judged) -> Option<String> {
+async fn keep(seen: &mut Seen, recording: Recording, judged: &Judged) -> Option<String> {
     let recording = keep_recorded(seen, recording);
     if !fails(judged, seen.state.settings.fail_on) {
         return None;
     }
     let id = seen.state.status.failed(&stem(&recording.request), seen.id.as_deref())?;
-    let recording = Recording { id, ..recording };
-    match store::write(&seen.state.settings.failed, &recording) {
-        Ok(_) => Some(folder_name(&recording.id)),
-        Err(error) => {
-            seen.state.say(format!("cannot keep a failing exchange: {error}"));
-            None
-        }
-    }
+    let name = folder_name(&id);
+    let (failed, recording) = (seen.state.settings.failed.clone(), Recording { id, ..recording });
+    // A disk that hangs holds up nobody's bytes.
+    let why = match spawn_blocking(move || store::write(&failed, &recording)).await {
+        Ok(Ok(_)) => return Some(name),
+        Ok(Err(error)) => error.to_string(),
+        Err(broken) => broken.to_string(),
+    };
+    seen.state.say(format!("cannot keep a failing exchange: {why}"));
+    None
 }
 
 /// With `--record`: the whole of it replaces what was written while it passed.

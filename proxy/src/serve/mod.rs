@@ -41,6 +41,9 @@ pub const MAX_RECORDED_REQUEST: usize = 16 * 1024 * 1024;
 /// youngest are not judged. Forwarding goes on.
 pub const MAX_RECORDED_TOGETHER: usize = 32 * 1024 * 1024;
 
+/// The suite of what belongs to no case: the ids of exchanges that passed begin with it.
+pub const LIVE: &str = "live";
+
 /// A run keeps at most this many failing exchanges on disk; further ones are counted.
 pub const MAX_FAILED: usize = 1000;
 

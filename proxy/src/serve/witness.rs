@@ -1,7 +1,7 @@
 //! What is seen of one exchange while it passes. However it ends (by itself, by the client, by the upstream), the
 //! witness ends with it and hands over what it saw.
 
-use super::{MAX_RECORDED_RESPONSE, after, shelf::Place, state::State, tap};
+use super::{LIVE, MAX_RECORDED_RESPONSE, after, shelf::Place, state::State, tap};
 use crate::{
     exchange::{
         End, Exchange, Head, Secrets, Took,
@@ -252,7 +252,7 @@ fn parameters(path: &str) -> impl Iterator<Item = (&str, &[u8])> {
 
 /// What the ids of a request's exchanges begin with.
 pub(super) fn stem(request: &Request) -> String {
-    format!("live/{}", short_hash(&request.body))
+    format!("{LIVE}/{}", short_hash(&request.body))
 }
 
 pub(super) fn mode_of(request: &Request) -> Mode {

@@ -55,19 +55,14 @@ pub fn is_there(folder: &Path) -> bool {
 
 /// Whether a writer that was stopped left this behind.
 pub fn is_leftover(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let last = name.rsplit('.').next().unwrap_or_default();
-    let is_ours = name.starts_with('.') && ["new", "old"].contains(&last);
-    is_ours && path.join(REQUEST).is_file()
+    place_of(path).is_some() && path.join(REQUEST).is_file()
 }
 
 /// Whether a writer that was stopped left this behind, and no exchange in it: a folder without a body, or one beside a place
 /// that is read elsewhere.
 pub fn is_unfinished(folder: &Path) -> bool {
-    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let of = name.strip_suffix(".new").or_else(|| name.strip_suffix(".old"));
-    if let Some(of) = of.and_then(|name| name.strip_prefix('.')) {
-        return folder.is_dir() && readable(&folder.with_file_name(of)) != folder;
+    if let Some(place) = place_of(folder) {
+        return folder.is_dir() && readable(&place) != folder;
     }
     let Ok(files) = fs::read_dir(folder) else { return false };
     let begun = [REQUEST.to_owned(), format!("{REQUEST}.tmp")];
@@ -95,6 +90,13 @@ fn swap(folder: &Path, fresh: &Path, old: &Path) -> Result<(), StoreError> {
 fn beside(folder: &Path, what: &str) -> PathBuf {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     folder.with_file_name(format!(".{name}.{what}"))
+}
+
+/// The place that a folder lies beside, if it is called as [`beside`] calls it.
+fn place_of(folder: &Path) -> Option<PathBuf> {
+    let name = folder.file_name()?.to_str()?;
+    let of = name.strip_suffix(".new").or_else(|| name.strip_suffix(".old"))?.strip_prefix('.')?;
+    Some(folder.with_file_name(of))
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {

@@ -2,15 +2,13 @@
 //!
 //! In: names and values as they went over the wire. Out: the same with [`REDACTED`] in place of the secret ones.
 
+use crate::exchange::credentials::kept;
+
 pub use crate::exchange::secrets::{REDACTED, is_secret, is_secret_header};
 
 /// The headers, secrets replaced.
 pub fn headers(headers: &[(String, String)]) -> Vec<(String, String)> {
-    headers.iter().map(|(name, value)| (name.clone(), header(name, value))).collect()
-}
-
-fn header(name: &str, value: &str) -> String {
-    if is_secret_header(name, value.as_bytes()) { REDACTED.to_owned() } else { value.to_owned() }
+    headers.iter().map(|(name, value)| (name.clone(), kept(name, value.as_bytes()))).collect()
 }
 
 /// A path with its query, secret parameters replaced.
