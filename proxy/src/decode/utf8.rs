@@ -4,7 +4,7 @@
 //! them (one replacement character each).
 
 use super::Span;
-use std::str::from_utf8;
+use std::{str::from_utf8, sync::Arc};
 
 /// An incremental validator. Every slicing of the same bytes gives the same spans.
 #[derive(Debug, Default)]
@@ -88,6 +88,11 @@ impl Validator {
 pub fn lossy(bytes: &[u8]) -> String {
     // Text that is good, nearly all of it, is told faster in one go than bad stretch by bad stretch.
     from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), ToOwned::to_owned)
+}
+
+/// The same, to be shared.
+pub fn shared(bytes: &[u8]) -> Arc<str> {
+    from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into(), Into::into)
 }
 
 /// [`whole_characters`] of bytes that a cap cut off, all of the bytes otherwise.

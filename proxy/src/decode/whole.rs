@@ -23,10 +23,9 @@ pub(super) fn document(slices: &[Slice]) -> Decoded {
             .0
             .map_or(Payload::Other, |value| Payload::Json(value.into()))
     };
-    let data = utf8::lossy(utf8::whole_characters_if(length > body.len(), data));
+    let data = utf8::shared(utf8::whole_characters_if(length > body.len(), data));
     let arrived = slices.last().map_or(0, |s| s.at);
-    let event =
-        Event { span: Span { start: 0, end: length }, arrived, name: None, data: data.into(), payload };
+    let event = Event { span: Span { start: 0, end: length }, arrived, name: None, data, payload };
     let events = vec![event];
     let anomalies = tally.finish(&events);
     Decoded { framing: Framing::Json, events, anomalies, text: String::new() }

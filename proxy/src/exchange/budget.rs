@@ -10,14 +10,14 @@ use std::sync::{
 };
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
-/// The most bytes that the bodies of one case hold together: those of a default check of fifty thousand tokens.
-pub const MAX_CASE: usize = 32 << 20;
+/// The most bytes that the bodies of one case hold together: those of a default check of sixty thousand tokens.
+pub const MAX_CASE: usize = 40 << 20;
 
 /// The bytes that a case holds in any case, uncounted.
 pub const MAX_FREE: usize = 64 << 10;
 
 /// The most bytes that bodies of all cases hold before a case has to wait for its turn.
-const MAX_AT_ONCE: usize = 4 << 20;
+const MAX_AT_ONCE: usize = 1 << 20;
 
 /// What a run may hold, and what one of its cases holds.
 #[derive(Debug, Clone)]

@@ -20,9 +20,9 @@ use std::{
 };
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// Bytes of a stream that are taken. A reply of a hundred thousand tokens streamed one by one has half of that; what
+/// Bytes of a stream that are taken. A reply of a hundred thousand tokens streamed one by one has two thirds of that; what
 /// grows beyond would only fill memory.
-pub const MAX_STREAM: usize = 24 << 20;
+pub const MAX_STREAM: usize = 16 << 20;
 
 /// Bytes of a whole reply that are taken: longer documents are not read.
 pub const MAX_WHOLE: usize = 8 << 20;

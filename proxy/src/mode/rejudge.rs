@@ -3,6 +3,7 @@
 //! In: folders of recordings, or the files of one pair. Out: verdicts and findings as text, and an exit status.
 
 use crate::{
+    decode,
     exchange::{End, Exchange, Head, Slice, Took},
     finding::{Finding, plain},
     request::{Dialect, Mode, Request, twin},
@@ -202,7 +203,8 @@ fn exchange(mode: Mode, request: Request, body: Bytes) -> Exchange {
 }
 
 fn status_of(body: &[u8]) -> u16 {
-    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    // Read as everything is, within bounds: a few megabytes of zeros would take hundreds as values.
+    let body = decode::json::read(body).value.unwrap_or_default();
     let code = body.pointer("/error/code").or_else(|| body.get("code")).and_then(Value::as_u64);
     let is_error = body.get("choices").is_none() && body.get("error").is_some_and(|error| !error.is_null());
     match code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)) {

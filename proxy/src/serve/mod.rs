@@ -32,7 +32,7 @@ pub use shadow::Shadow;
 use state::State;
 
 /// A response is recorded up to this many bytes; forwarding goes on.
-pub const MAX_RECORDED_RESPONSE: usize = 24 * 1024 * 1024;
+pub const MAX_RECORDED_RESPONSE: usize = 16 * 1024 * 1024;
 
 /// A request is recorded up to this many bytes; forwarding goes on.
 pub const MAX_RECORDED_REQUEST: usize = 16 * 1024 * 1024;

@@ -8,6 +8,9 @@ use serde_json::Value;
 /// What an allocation takes beside its bytes.
 const ALLOCATION: usize = 16;
 
+/// An allocation is not shorter.
+const SHORTEST: usize = 16;
+
 /// The members that an object has room for from its first one on.
 const ROOM: usize = 3;
 
@@ -75,7 +78,7 @@ impl Memory {
     }
 
     /// The member after `members` others.
-    pub const fn add_member(&mut self, key: &str, members: usize) {
+    pub fn add_member(&mut self, key: &str, members: usize) {
         if members >= ROOM {
             // The room doubles each time it is used up.
             self.taken += MEMBER * 3 / 2;
@@ -84,14 +87,14 @@ impl Memory {
     }
 
     /// What a text takes beside its place; a number too is held digit for digit.
-    pub const fn add_text(&mut self, len: usize) {
+    pub fn add_text(&mut self, len: usize) {
         if len > 0 {
-            self.taken += ALLOCATION + len;
+            self.taken += ALLOCATION + len.max(SHORTEST);
         }
     }
 
     /// A string.
-    pub const fn add_string(&mut self, len: usize) {
+    pub fn add_string(&mut self, len: usize) {
         self.add_text(len);
         if len >= LONG {
             self.later += len * COPIES;

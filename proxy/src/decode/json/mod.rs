@@ -18,11 +18,11 @@ pub(super) use memory::Memory as Cost;
 pub const MAX_DEPTH: usize = 128;
 
 /// The most memory that one document may take once read, with what later stages make of it, as estimated; more is refused.
-pub const MAX_MEMORY: usize = 72 << 20;
+pub const MAX_MEMORY: usize = 66 << 20;
 
 /// The memory from which on long lists keep no further items, so that a reply is read to its end whatever its lists
-/// take: some 1,300 tokens with twenty alternatives each.
-pub const MAX_LISTS: usize = 36 << 20;
+/// take: some 1,000 tokens with twenty alternatives each.
+pub const MAX_LISTS: usize = 32 << 20;
 
 /// The items that a list may keep in any case.
 const ALWAYS_KEPT: usize = 64;

@@ -14,7 +14,7 @@ const MAX_OF_PARTIAL: usize = 1 << 20;
 
 /// What later stages keep of an event beside its choices and fragments, as estimated: its place in lists, and where its text
 /// lies.
-const LATER: usize = 144;
+const LATER: usize = 120;
 
 /// A block being read. Its buffers are used again for the next one.
 #[derive(Debug, Default)]
@@ -170,7 +170,7 @@ impl Events {
         let noted = tally.noted();
         let left = self.most.saturating_sub(self.held + block.data.len());
         let (payload, cost) = payload(block, span, left, tally);
-        let data: Arc<str> = utf8::lossy(utf8::whole_characters_if(block.over.is_some(), &block.data)).into();
+        let data = utf8::shared(utf8::whole_characters_if(block.over.is_some(), &block.data));
         self.held += data.len() + cost.taken;
         let said = Said { data, payload, later: LATER + cost.later };
         if tally.noted() == noted && block.over.is_none() {
@@ -184,7 +184,7 @@ impl Events {
         if let Some(last) = self.name.as_ref().filter(|last| last.as_bytes() == name) {
             return Arc::clone(last);
         }
-        let name: Arc<str> = utf8::lossy(name).into();
+        let name = utf8::shared(name);
         self.held += name.len();
         self.name = Some(Arc::clone(&name));
         name

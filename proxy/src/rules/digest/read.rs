@@ -10,6 +10,9 @@ impl<'a> Digest<'a> {
     /// Reads every event up to the sentinel. What stands behind it nobody reads, and one rule says so.
     pub(super) fn read(&mut self) {
         let decoded = self.facts.decoded;
+        // Nearly every event is a chunk with one choice; lists that grow take their memory twice.
+        self.chunks.reserve_exact(decoded.events.len());
+        self.deltas.reserve_exact(decoded.events.len());
         for (at, event) in decoded.events.iter().enumerate() {
             match &event.payload {
                 Payload::Json(_) if !self.done.is_empty() => {}
