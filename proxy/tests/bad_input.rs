@@ -293,16 +293,34 @@ fn the_largest_streams_take_little_memory() {
 /// Several cases at once hold no more than one, and each gets its turn.
 #[test]
 fn many_cases_at_once_take_little_memory() {
-    let numbered: String = (0..100_000).map(|at| delta(&at.to_string())).collect();
-    let stage = streams(stream_of([numbered.as_str()]));
-    let folder = Folder::new();
-    let case = |at: usize| CASE.replace("bad/one", &format!("bad/{at}"));
-    folder.write("c.json", format!("[{}]", (0..4).map(case).collect::<Vec<_>>().join(",")));
-    let arguments =
-        ["--check", "--upstream", &stage.url, "--cases", "c.json", "--timeout", "30", "--jobs", "4"];
-    let (ran, resident) = folder.run_measured(&arguments);
-    assert!(resident > 0 && resident < MAX_RESIDENT, "{resident} KiB {ran:#?}");
-    ran.expect(3, &["too large to be judged"]);
+    let numbered = (0..100_000).map(|at| delta(&at.to_string())).collect();
+    let call = |at: usize| {
+        format!(
+            r#"data: {{"choices":[{{"delta":{{"tool_calls":[{{"index":{at},"id":"a{at}","function":{{"name":"f","arguments":"x"}}}}]}}}}]}}
+
+"#
+        )
+    };
+    let calls = (0..135_000).map(call).collect();
+    let short = r#"data: {"c":1,"choices":[{"index":0,"delta":{"content":"a"}}]}
+
+"#;
+    let many: [(&str, String); 3] = [
+        ("no two events alike", numbered),
+        ("a new call each", calls),
+        ("short ones", short.repeat(200_000)),
+    ];
+    for (name, stream) in many {
+        let stage = streams(stream_of([stream.as_str()]));
+        let folder = Folder::new();
+        let case = |at: usize| CASE.replace("bad/one", &format!("bad/{at}"));
+        folder.write("c.json", format!("[{}]", (0..4).map(case).collect::<Vec<_>>().join(",")));
+        let arguments =
+            ["--check", "--upstream", &stage.url, "--cases", "c.json", "--timeout", "30", "--jobs", "4"];
+        let (ran, resident) = folder.run_measured(&arguments);
+        assert!(resident > 0 && resident < MAX_RESIDENT, "{name}: {resident} KiB {ran:#?}");
+        ran.expect(3, &["too large to be judged"]);
+    }
 }
 
 #[test]

@@ -25,9 +25,9 @@ pub use recut::{Cut, first_difference, recut, same_events};
 pub const MAX_EVENT: usize = 8 << 20;
 
 /// The most memory that the events of one body may take, with what later stages make of them, as estimated; events after
-/// that are scanned, and only the start of the stream is kept. Equal events share what they hold: a reply of two hundred thousand tokens streamed one by one takes it,
-/// and one of twenty thousand where no two events are alike.
-pub const MAX_HELD: usize = 66 << 20;
+/// that are scanned, and only the start of the stream is kept. Equal events share what they hold: a reply of a hundred and
+/// fifty thousand tokens streamed one by one fits, and one of twenty thousand where no two events are alike.
+pub const MAX_HELD: usize = 58 << 20;
 
 /// The most anomalies of one kind that are kept one by one; the rest is a number in [`AnomalyKind::More`].
 pub const MAX_ANOMALIES: usize = 1_000;

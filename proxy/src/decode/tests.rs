@@ -319,7 +319,7 @@ fn long_replies_are_held() {
         let decoded = recut(stream.as_bytes(), Cut::Every(1 << 16));
         (decoded.events.len(), decoded.is_partial())
     };
-    assert_eq!(counted(&deltas(200_000, |at| (at % 26).to_string())), (200_000, false));
+    assert_eq!(counted(&deltas(150_000, |at| (at % 26).to_string())), (150_000, false));
     assert_eq!(counted(&deltas(20_000, |at| at.to_string())), (20_000, false));
     assert!(counted(&deltas(80_000, |at| at.to_string())).1);
 }
