@@ -154,6 +154,7 @@ fn evidence(
         outcomes: readings.iter().map(|r| r.outcome.clone()).collect(),
         found: broken.chain(compared).collect(),
         unstable: pairs.unstable.clone(),
+        noise: pairs.noise,
         error: if is_expected { ErrorIs::Expected } else { ErrorIs::Unexpected },
         needs: answer::needs(entry, readings),
         unsaid: answer::unsaid(entry, readings, kind),

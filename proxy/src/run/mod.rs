@@ -14,6 +14,7 @@ mod effect;
 pub mod event;
 pub mod judge;
 pub mod judging;
+pub mod noise;
 pub mod pairs;
 pub mod reread;
 pub mod shown;

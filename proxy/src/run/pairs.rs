@@ -3,7 +3,12 @@
 //! In: the readings of an entry. Out: [`Pairs`]: whole against each stream, stream against stream, each mode against
 //! itself, and whether each pair is known to come from equal tokens.
 
-use super::{stages::Reading, upstream::Kind, verdict};
+use super::{
+    noise::{MAX_ANSWERS, Noise},
+    stages::Reading,
+    upstream::Kind,
+    verdict,
+};
 use crate::{
     compare::{Difference, Equality, compare, tokens},
     finding::{Of, needs_proof},
@@ -22,6 +27,8 @@ pub struct Pairs {
     pub unstable: Option<String>,
     /// What the verdict makes of it.
     pub weighed: Vec<verdict::Weighed>,
+    /// How often answers differ, where equal tokens are not proven and each mode was asked more than once.
+    pub noise: Option<Noise>,
     /// Rules by which one mode disagrees with itself.
     chance: BTreeSet<&'static str>,
 }
@@ -140,7 +147,27 @@ impl Pairs {
             }
         }
         pairs.doubt();
+        pairs.estimate(&wholes, &streams, ground);
         pairs
+    }
+
+    /// Where answers differ without proof: whether they do so by mode. What one mode shows of itself too is noise, unless
+    /// it shows far less of it.
+    fn estimate<'a>(&mut self, wholes: &[&'a Reading<'a>], streams: &[&'a Reading<'a>], ground: Ground) {
+        let is_unproven = self.weighed.iter().any(|weighed| weighed.kind == verdict::Kind::Unproven);
+        let is_in_doubt = self.unstable.is_some() || is_unproven;
+        let rounds = streams.first().map(|stream| stream.exchange.rounds);
+        let is_one_question = streams.iter().all(|stream| Some(stream.exchange.rounds) == rounds);
+        if !is_in_doubt || !is_one_question {
+            return;
+        }
+        let mut kinds = Kinds { seen: Vec::new(), ground };
+        let whole: Vec<usize> = wholes.iter().take(MAX_ANSWERS).map(|answer| kinds.of(answer)).collect();
+        let streamed: Vec<usize> = streams.iter().take(MAX_ANSWERS).map(|answer| kinds.of(answer)).collect();
+        self.noise = Noise::of(&whole, &streamed);
+        if self.noise.is_some_and(|noise| noise.is_by_mode()) {
+            self.unstable = None;
+        }
     }
 
     fn whole_and_stream(&mut self, whole: &Reading<'_>, stream: &Reading<'_>, ground: Ground) {
@@ -187,6 +214,28 @@ impl Pairs {
                 weighed.kind = verdict::Kind::Unproven;
             }
         }
+    }
+}
+
+/// The different answers to one question.
+struct Kinds<'a> {
+    /// One of each.
+    seen: Vec<&'a Reading<'a>>,
+    ground: Ground,
+}
+
+// === impl Kinds ===
+
+impl<'a> Kinds<'a> {
+    /// The number of the answer that this is.
+    fn of(&mut self, answer: &'a Reading<'a>) -> usize {
+        let ground = self.ground;
+        let is_bad = |d: &Difference| needs_proof(d.rule) && ground.severity(d.rule) >= Some(Severity::Warn);
+        let is_same = |seen: &&Reading<'_>| !ground.differences(seen, answer).iter().any(is_bad);
+        self.seen.iter().position(is_same).unwrap_or_else(|| {
+            self.seen.push(answer);
+            self.seen.len() - 1
+        })
     }
 }
 

@@ -290,9 +290,39 @@ fn a_mode_that_disagrees_with_itself_is_unstable_unless_the_tokens_are_equal() {
     let all = |a, b, c, d| [whole(a), stream(b, None), stream(c, None), whole(d)];
     assert_eq!(foreign(&all(HI, HI, HI, ho)).verdict, Verdict::Unstable);
     let judged = foreign(&all(HI, HI, ho, HI));
-    assert_eq!(judged.reason.as_deref(), Some("two streamed replies to one request differ in content"));
+    assert_eq!(
+        judged.reason.as_deref(),
+        Some(
+            "two streamed replies to one request differ in content (2 of 4 pairs across modes differ, 0 of 1 whole and 1 of 1 \
+             streamed; chance alone gives that more often than not)"
+        )
+    );
     let sha = |says| Says { sha: Some("1"), ..says };
     assert_eq!(foreign(&all(sha(HI), sha(HI), sha(ho), sha(HI))).verdict, Verdict::Fail);
+}
+
+/// Asked again and again: a mode that now and then says something else, and one that always does.
+#[test]
+fn modes_that_differ_far_more_often_than_each_by_itself_are_suspect_not_unstable() {
+    let ho = Says { content: "Ho", ..HI };
+    let he = Says { content: "He", ..HI };
+    let answers = |wholes: [Says; 6], streams: [Says; 6]| {
+        let each = wholes.into_iter().map(whole).zip(streams.into_iter().map(|says| stream(says, None)));
+        foreign(&each.flat_map(|(whole, stream)| [whole, stream]).collect::<Vec<_>>())
+    };
+    let judged = answers([HI, HI, HI, he, HI, HI], [ho; 6]);
+    assert_eq!(judged.verdict, Verdict::Suspect);
+    assert_eq!(
+        judged.reason.as_deref(),
+        Some(
+            "the replies differ; equal tokens are not proven (36 of 36 pairs across modes differ, 5 of 15 whole and 0 of 15 \
+             streamed; chance alone gives that once in 462 times)"
+        )
+    );
+    assert!(judged.findings.iter().any(|f| f.rule == "parity/content"));
+    assert_eq!(answers([HI, ho, HI, he, HI, HI], [ho, HI, ho, he, HI, HI]).verdict, Verdict::Unstable);
+    let judged = answers([HI; 6], [HI; 6]);
+    assert_eq!((judged.verdict, judged.reason), (Verdict::Pass, None));
 }
 
 #[test]

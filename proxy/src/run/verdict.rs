@@ -10,7 +10,7 @@
 //! | a transport broke or hung, or nothing usable came | `error` |
 //! | an error that needs no proof, or has it: a breach, a difference in form or status, a proven difference | `fail` |
 //! | a server was busy, also after retries | `inconclusive` |
-//! | one mode disagrees with itself | `unstable` |
+//! | one mode disagrees with itself, and the modes do not differ far more often | `unstable` |
 //! | a milder difference of that kind | `fail` |
 //! | refused alike in both modes, where no error is right | `error` |
 //! | a difference that lacks its proof | `suspect` |
@@ -20,7 +20,7 @@
 //! refuses everything, is no answer: its breaches are listed and decide nothing. Beside a `fail` or an `error` the differences
 //! that lack proof are no more than a remark: they would blame chance.
 
-use super::Verdict;
+use super::{Verdict, noise::Noise};
 use crate::{
     finding::{Finding, compares},
     request::case::Need,
@@ -80,7 +80,7 @@ pub enum Needs {
 }
 
 /// All that the verdict rests on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     /// What each exchange came to, in the order sent.
     pub outcomes: Vec<Outcome>,
@@ -88,6 +88,8 @@ pub struct Evidence {
     pub found: Vec<Weighed>,
     /// Where one mode disagrees with itself without proof of equal tokens.
     pub unstable: Option<String>,
+    /// How often answers differ, where that could be estimated.
+    pub noise: Option<Noise>,
     /// Whether an error is the right answer.
     pub error: ErrorIs,
     /// Whether the replies show what the entry is for.
@@ -134,7 +136,7 @@ pub fn verdict(evidence: &Evidence) -> Said {
         return (Verdict::Inconclusive, Some(format!("status {status}, also after retries")));
     }
     if let Some(where_) = &evidence.unstable {
-        return (Verdict::Unstable, Some(where_.clone()));
+        return (Verdict::Unstable, Some(evidence.with_noise(where_)));
     }
     if evidence.is_wrong(Severity::Warn) {
         return (Verdict::Fail, None);
@@ -143,7 +145,10 @@ pub fn verdict(evidence: &Evidence) -> Said {
         return (Verdict::Error, Some(why));
     }
     if evidence.has(Kind::Unproven, Severity::Warn) {
-        return (Verdict::Suspect, Some("the replies differ; equal tokens are not proven".to_owned()));
+        return (
+            Verdict::Suspect,
+            Some(evidence.with_noise("the replies differ; equal tokens are not proven")),
+        );
     }
     evidence.exercised()
 }
@@ -167,6 +172,11 @@ const fn is_settled(verdict: Verdict) -> bool {
 // === impl Evidence ===
 
 impl Evidence {
+    /// A reason, with the figures that say how much of it chance explains.
+    fn with_noise(&self, reason: &str) -> String {
+        self.noise.map_or_else(|| reason.to_owned(), |noise| format!("{reason} ({noise})"))
+    }
+
     fn broken(&self) -> Option<String> {
         if self.outcomes.is_empty() {
             return Some("nothing was sent".to_owned());
@@ -269,6 +279,7 @@ mod tests {
             outcomes: vec![Answered, Answered],
             found: Vec::new(),
             unstable: None,
+            noise: None,
             error: ErrorIs::Unexpected,
             needs: Needs::Met,
             unsaid: None,
