@@ -120,6 +120,10 @@ pub struct CheckArgs {
     /// The upstream serves a puppet checkpoint of this format, as `tfproxy puppet` writes it: it is told what to say.
     #[arg(long, value_name = "FORMAT", requires_all = ["check", "upstream"])]
     pub puppet: Option<String>,
+    /// Hand the upstream the tokens of the texts of --puppet FORMAT instead of asking its model: vLLM reads them whole and piece
+    /// by piece, at borders of ours. No weights are needed, nothing is sampled.
+    #[arg(long, value_name = "HOW", requires_all = ["check", "upstream", "puppet"])]
+    pub via: Option<Via>,
     /// The profile of rules; found out where absent.
     #[arg(long, value_name = "NAME", requires = "check")]
     pub profile: Option<String>,
@@ -181,6 +185,13 @@ pub struct CheckArgs {
     /// Print the verdict and where the report lies, nothing else.
     #[arg(long, short, requires = "check")]
     pub quiet: bool,
+}
+
+/// Another way to a reply than a chat request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Via {
+    /// The tokens are handed over, and the server reads them.
+    Derender,
 }
 
 /// Options of `replay`.

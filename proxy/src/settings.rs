@@ -3,7 +3,9 @@
 //! In: [`Cli`]. Out: a [`Task`], or what is wrong with the settings.
 
 use crate::{
-    cli::{AccessArgs, CheckArgs, Cli, EngineArgs, MessageFormat, Mode, PlantsArgs, PuppetArgs, RejudgeArgs},
+    cli::{
+        AccessArgs, CheckArgs, Cli, EngineArgs, MessageFormat, Mode, PlantsArgs, PuppetArgs, RejudgeArgs, Via,
+    },
     exchange::{
         BadRoot, Credentials, Limits, Root,
         credentials::{BadCredentials, PlainHttp},
@@ -100,6 +102,8 @@ pub struct CheckSettings {
     pub model: Option<String>,
     /// The format of the puppet checkpoint there.
     pub puppet: Option<String>,
+    /// Another way to a reply than a chat request.
+    pub via: Option<Via>,
     /// The profile of rules.
     pub profile: Option<String>,
     /// Files and folders of cases; the built-in ones where empty.
@@ -299,6 +303,23 @@ fn check_counts(args: &CheckArgs) -> Result<(), BadSettings> {
     }
 }
 
+/// The schedules where the user names none. A piece that is handed over takes a request, and the server reads all before it
+/// again.
+pub fn default_rounds(via: Option<Via>) -> Vec<Rounds> {
+    match via {
+        None => Rounds::DEFAULT.to_vec(),
+        Some(Via::Derender) => {
+            vec![
+                Rounds::Whole,
+                Rounds::Special,
+                Rounds::Every(1),
+                Rounds::Every(3),
+                Rounds::Rand { seed: 1, max: 8 },
+            ]
+        }
+    }
+}
+
 fn check(args: CheckArgs, access: Access, report: PathBuf) -> Result<CheckSettings, BadSettings> {
     let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
     check_counts(&args)?;
@@ -306,6 +327,7 @@ fn check(args: CheckArgs, access: Access, report: PathBuf) -> Result<CheckSettin
         access,
         model: args.model,
         puppet: args.puppet,
+        via: args.via,
         profile: args.profile,
         cases: args.cases,
         selection: Selection {
@@ -315,7 +337,7 @@ fn check(args: CheckArgs, access: Access, report: PathBuf) -> Result<CheckSettin
             shard: args.shard,
         },
         dialects: if args.dialects.is_empty() { Dialect::ALL.to_vec() } else { args.dialects },
-        rounds: if args.rounds.is_empty() { Rounds::DEFAULT.to_vec() } else { args.rounds },
+        rounds: if args.rounds.is_empty() { default_rounds(args.via) } else { args.rounds },
         depth: if args.deep { Depth::Deep } else { Depth::Seeded },
         repeat: args.repeat,
         retries: args.retries.unwrap_or(BUSY_RETRIES),

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod credentials;
 mod echo;
 pub mod end;
+mod pieces;
 pub mod root;
 pub mod secrets;
 pub mod send;

@@ -4,7 +4,10 @@
 //! followed, no proxy is taken from the environment, nothing is decompressed.
 
 use super::{Arrivals, Budget, Credentials, End, Exchange, Head, Root, Secrets, Took, clock::Clock};
-use crate::{plan::Planned, request::Mode};
+use crate::{
+    plan::Planned,
+    request::{Mode, handed::Pieces},
+};
 use bytes::Bytes;
 use reqwest::{
     Client, ClientBuilder, Response,
@@ -127,8 +130,16 @@ impl Sender {
         Self { budget: Some(budget), ..self.clone() }
     }
 
-    /// Makes a planned exchange.
+    /// Makes a planned exchange. One whose tokens are handed over piece by piece takes a request a piece.
     pub async fn exchange(&self, planned: &Planned) -> Exchange {
+        match Pieces::of(&planned.request) {
+            Some(pieces) => self.hand(planned, &pieces).await,
+            None => self.once(planned).await,
+        }
+    }
+
+    /// Sends one request and takes what comes.
+    pub(super) async fn once(&self, planned: &Planned) -> Exchange {
         let clock = Clock::start();
         let deadline = Instant::now() + self.limits.total;
         let mut exchange = Exchange {

@@ -11,10 +11,10 @@ use super::{
     sources, tell,
 };
 use crate::{
-    cli::MessageFormat,
+    cli::{MessageFormat, Via},
     exit::{Exit, Tally},
     finding::Known,
-    plan::{Depth, Entry, Model, Rounds, Target, exchanges, plan},
+    plan::{Depth, Entry, Model, Target, exchanges, plan},
     report::{self, Report, text},
     request::{case::Case, select::Pattern},
     run::{
@@ -22,7 +22,7 @@ use crate::{
         upstream::Kind,
         workers::{Job, run as run_job},
     },
-    settings::{Act, CheckSettings, Noise, quoted},
+    settings::{Act, CheckSettings, Noise, default_rounds, quoted},
     store,
 };
 use serde_json::{Value, json};
@@ -61,7 +61,12 @@ async fn checked(settings: &CheckSettings) -> Stopped {
         if is_usage { Exit::Usage } else { Exit::NotRun }
     };
     let ready = ready.await.map_err(not_ready)?;
-    let ready = ready.with_puppet(settings.puppet.as_deref()).await.map_err(not_ready)?;
+    let format = settings.puppet.as_deref();
+    let ready = match settings.via {
+        None => ready.with_puppet(format).await,
+        Some(Via::Derender) => ready.with_reader(format, &cases).await,
+    };
+    let ready = ready.map_err(not_ready)?;
     let known = named.map_or_else(|| own_known(settings, &ready), Ok)?;
     let target = ready.target(&settings.rounds, settings.repeat, settings.model.as_deref());
     let cases = asked(cases, settings, &target);
@@ -81,8 +86,8 @@ async fn checked(settings: &CheckSettings) -> Stopped {
 
 /// What is asked where the user names no cases: a puppet says texts, any other model answers prompts.
 fn asked(mut cases: Vec<Arc<Case>>, settings: &CheckSettings, target: &Target) -> Vec<Arc<Case>> {
-    if let Model::Checkpoint { format, .. } = &target.model {
-        cases.retain(|case| case.format.as_ref() == Some(format));
+    if let Some(format) = target.model.format() {
+        cases.retain(|case| case.format.as_deref() == Some(format));
     }
     let is_default = settings.cases.is_empty()
         && settings.selection.suites.is_empty()
@@ -202,10 +207,11 @@ fn repeat(settings: &CheckSettings) -> String {
     words.extend_from_slice(&settings.access.words);
     words.extend(settings.model.as_ref().map(|model| format!("--model {}", quoted(model))));
     words.extend(settings.puppet.as_ref().map(|format| format!("--puppet {}", quoted(format))));
+    words.extend(settings.via.map(|Via::Derender| "--via derender".to_owned()));
     words.extend(settings.profile.as_ref().map(|profile| format!("--profile {}", quoted(profile))));
     words
         .extend(settings.cases.iter().map(|path| format!("--cases {}", quoted(&path.display().to_string()))));
-    if settings.rounds != Rounds::DEFAULT {
+    if settings.rounds != default_rounds(settings.via) {
         let rounds: Vec<String> = settings.rounds.iter().map(ToString::to_string).collect();
         words.push(format!("--rounds {}", rounds.join(",")));
     }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 pub mod bundled;
 pub mod check;
+pub mod derender;
 pub mod engine;
 pub mod handshake;
 mod keep;

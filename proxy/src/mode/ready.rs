@@ -4,12 +4,13 @@
 
 use super::{
     bundled::{self, Engine, NoEngine, Plants},
+    derender::{self, NoDerender},
     handshake::{Bills, NoPuppet, Shaken, shake},
 };
 use crate::{
     exchange::{Sender, send::NoClient},
-    plan::{Cadence, Entry, Model, Rounds, Target, Unasked, Variant, tokens::Vocabulary},
-    request::case::Ends,
+    plan::{Cadence, Entry, Model, Reader, Rounds, Target, Unasked, Variant, tokens::Vocabulary},
+    request::case::{Case, Ends},
     rules::Profile,
     run::{
         judge::{Puppet, Terms},
@@ -18,6 +19,7 @@ use crate::{
     settings::Access,
 };
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Tokens a delta, where a server takes a wish: the ends, small primes and more than a marker has.
 const INTERVALS: [u16; 5] = [1, 2, 3, 7, 20];
@@ -40,6 +42,8 @@ pub struct Ready {
     pub engine: Option<Engine>,
     /// The puppet in somebody's server, and the format it speaks.
     pub puppet: Option<(&'static Vocabulary, Shaken)>,
+    /// How somebody's server is handed tokens.
+    pub reader: Option<Arc<Reader>>,
 }
 
 /// Why there is nothing to ask.
@@ -57,6 +61,9 @@ pub enum NotReady {
     /// No puppet.
     #[error(transparent)]
     Puppet(#[from] NoPuppet),
+    /// Nobody reads tokens.
+    #[error(transparent)]
+    Derender(#[from] NoDerender),
     /// No such format.
     #[error("--puppet {0:?}: no puppet speaks it")]
     NoFormat(String),
@@ -68,6 +75,10 @@ pub enum NotReady {
         /// Those that there are.
         known: String,
     },
+}
+
+fn vocabulary(format: &str) -> Result<&'static Vocabulary, NotReady> {
+    Vocabulary::of(format).ok_or_else(|| NotReady::NoFormat(format.to_owned()))
 }
 
 fn profile(name: &str) -> Result<&'static Profile, NotReady> {
@@ -98,13 +109,13 @@ impl Ready {
         let mut found = find_out(&sender, model).await?;
         let profile = wanted.or_else(|| Profile::find(&found.upstream.profile)).unwrap_or(&Profile::OPENAI);
         profile.name.clone_into(&mut found.upstream.profile);
-        Ok(Self { found, sender, profile, engine, puppet: None })
+        Ok(Self { found, sender, profile, engine, puppet: None, reader: None })
     }
 
     /// Shakes hands with a puppet of this format.
     pub async fn with_puppet(mut self, format: Option<&str>) -> Result<Self, NotReady> {
         if let Some(format) = format {
-            let vocabulary = Vocabulary::of(format).ok_or_else(|| NotReady::NoFormat(format.to_owned()))?;
+            let vocabulary = vocabulary(format)?;
             let target = |window, thinks| self.checkpoint(format, window, thinks, 1);
             let shaken = shake(&self.sender, &self.found.upstream.model, vocabulary, target).await?;
             self.puppet = Some((vocabulary, shaken));
@@ -112,10 +123,27 @@ impl Ready {
         Ok(self)
     }
 
+    /// Prepares the texts of this format to be handed over.
+    pub async fn with_reader(mut self, format: Option<&str>, cases: &[Arc<Case>]) -> Result<Self, NotReady> {
+        let vocabulary = vocabulary(format.unwrap_or_default())?;
+        let reader = derender::prepare(&self.sender, &self.found.upstream.model, vocabulary, cases).await?;
+        self.reader = Some(Arc::new(reader));
+        Ok(self)
+    }
+
     /// What the plan has to know. A model that the user names is asked instead of the puppets.
     pub fn target(&self, rounds: &[Rounds], repeat: usize, named: Option<&str>) -> Target {
         if let Some((vocabulary, shaken)) = &self.puppet {
             return self.checkpoint(vocabulary.format, shaken.window, shaken.thinks, repeat);
+        }
+        if let Some(reader) = &self.reader {
+            return Target {
+                model: Model::Handed(Arc::clone(reader)),
+                cadence: Cadence::Pieces(rounds.to_vec()),
+                plant: None,
+                fields: Map::new(),
+                repeat: 1,
+            };
         }
         let has_puppets = !self.found.puppets.is_empty() && named.is_none();
         let rounds = rounds.to_vec();
@@ -159,6 +187,12 @@ impl Ready {
 
     /// Adapts what entries expect to be billed to how the server counts.
     pub fn count_as_billed(&self, entries: &mut [Entry]) {
+        if self.reader.is_some() {
+            // Its tokenizer is its own; what it counts is what it was handed.
+            for entry in entries.iter_mut() {
+                entry.tokens = None;
+            }
+        }
         let Some((_, shaken)) = &self.puppet else { return };
         for entry in entries {
             let has_end = entry.case.ends == Ends::Model && !matches!(entry.variant, Variant::Cut(_));

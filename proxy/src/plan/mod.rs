@@ -8,12 +8,14 @@ use serde_json::{Map, Value, json};
 use std::{borrow::Cow, sync::Arc};
 use tokens::Vocabulary;
 
+pub mod derender;
 pub mod entry;
 pub mod rounds;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
 
+pub use derender::Reader;
 pub use entry::{Depth, Entry, Variant};
 pub use rounds::Rounds;
 
@@ -50,6 +52,8 @@ pub enum Model {
     },
     /// A model of that name, which says what it wants to.
     Named(String),
+    /// No model: a server that reads the tokens it is handed.
+    Handed(Arc<Reader>),
 }
 
 /// What a server makes of a request that says nothing of thinking.
@@ -72,6 +76,8 @@ pub enum Cadence {
     ModelName(Vec<Rounds>),
     /// We do, by the key `stream_interval` of the body: so many tokens a delta.
     Interval(Vec<u16>),
+    /// We do: the server is handed piece after piece.
+    Pieces(Vec<Rounds>),
 }
 
 /// One exchange to make.
@@ -112,6 +118,9 @@ pub fn plan(cases: &[Arc<Case>], dialects: &[Dialect], depth: Depth, selection: 
 
 /// The exchanges of an entry in the order they are made; or why it cannot be asked.
 pub fn exchanges(entry: &Entry, target: &Target) -> Result<Vec<Planned>, String> {
+    if let Model::Handed(reader) = &target.model {
+        return reader.exchanges(entry, target.cadence.rounds());
+    }
     let model = target.model.name(entry)?;
     let body = &target.model.told(entry)?;
     // A body that names its own schedule is asked as it is.
@@ -119,7 +128,7 @@ pub fn exchanges(entry: &Entry, target: &Target) -> Result<Vec<Planned>, String>
     let cadence = if is_own { &Cadence::Server } else { &target.cadence };
     let once: Vec<(Mode, Option<Rounds>)> = match cadence {
         Cadence::Server => [Mode::Whole, Mode::Stream, Mode::Stream, Mode::Whole].map(|m| (m, None)).into(),
-        Cadence::Header(rounds) | Cadence::ModelName(rounds) => {
+        Cadence::Header(rounds) | Cadence::ModelName(rounds) | Cadence::Pieces(rounds) => {
             let streams = rounds.iter().map(|r| (Mode::Stream, Some(*r)));
             [(Mode::Whole, None)].into_iter().chain(streams).collect()
         }
@@ -178,9 +187,30 @@ fn with_model(body: &Map<String, Value>, model: &str) -> Map<String, Value> {
     first.into_iter().chain(body.iter().map(|(k, v)| (k.clone(), v.clone()))).collect()
 }
 
+// === impl Cadence ===
+
+impl Cadence {
+    /// The schedules, where they are ours.
+    pub fn rounds(&self) -> &[Rounds] {
+        match self {
+            Self::Header(rounds) | Self::ModelName(rounds) | Self::Pieces(rounds) => rounds,
+            Self::Server | Self::Interval(_) => &[],
+        }
+    }
+}
+
 // === impl Model ===
 
 impl Model {
+    /// The one format whose texts it says or reads, if there is one.
+    pub fn format(&self) -> Option<&str> {
+        match self {
+            Self::Checkpoint { format, .. } => Some(format),
+            Self::Handed(reader) => Some(&reader.format),
+            Self::Puppets(_) | Self::Named(_) => None,
+        }
+    }
+
     /// The name to ask an entry of; or why nobody can be asked.
     fn name(&self, entry: &Entry) -> Result<String, String> {
         match (self, &entry.case.format) {
@@ -196,6 +226,7 @@ impl Model {
                 None => Err("the upstream offers no model".to_owned()),
             },
             (Self::Named(name), None) => Ok(name.clone()),
+            (Self::Handed(reader), None) => Err(format!("only texts of {} are handed over", reader.format)),
         }
     }
 

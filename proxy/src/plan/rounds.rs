@@ -1,5 +1,6 @@
 //! Rounds schedules: how many tokens each engine step commits. They change how a text arrives, never what it says.
 
+use crate::request::select::stable_hash;
 use std::{fmt, str::FromStr};
 
 /// How many tokens each round commits.
@@ -42,6 +43,27 @@ impl Rounds {
         Self::Rand { seed: 4, max: 8 },
         Self::Rand { seed: 5, max: 8 },
     ];
+}
+
+impl Rounds {
+    /// The sizes of the pieces into which it cuts some tokens, of which `special` are markers. What they leave over is a piece
+    /// more.
+    pub fn sizes<'a>(self, tokens: &'a [u32], special: &'a [u32]) -> Box<dyn Iterator<Item = usize> + 'a> {
+        let size = |size: u32| usize::try_from(size).unwrap_or(usize::MAX);
+        match self {
+            Self::Whole => Box::new(std::iter::empty()),
+            Self::Every(tokens) => Box::new(std::iter::repeat(size(tokens))),
+            Self::Special => {
+                let is_special = |token: &u32| special.contains(token);
+                let runs = tokens.chunk_by(move |left, right| !is_special(left) && !is_special(right));
+                Box::new(runs.map(<[u32]>::len))
+            }
+            Self::Rand { seed, max } => Box::new((0_u64..).map(move |at| {
+                let drawn = stable_hash(&[seed.to_le_bytes(), at.to_le_bytes()].concat());
+                size(u32::try_from(drawn % u64::from(max.max(1))).unwrap_or_default() + 1)
+            })),
+        }
+    }
 }
 
 impl fmt::Display for Rounds {
@@ -88,6 +110,21 @@ mod tests {
         for rounds in Rounds::DEFAULT {
             assert_eq!(rounds.to_string().parse(), Ok(rounds));
         }
+    }
+
+    #[test]
+    fn a_schedule_cuts_tokens() {
+        let tokens = [1, 2, 90, 3, 91, 92, 4];
+        let sizes = |rounds: Rounds| rounds.sizes(&tokens, &[90, 91, 92]).take(20).collect::<Vec<_>>();
+        assert_eq!(sizes(Rounds::Whole), [0_usize; 0]);
+        assert_eq!(sizes(Rounds::Special), [2, 1, 1, 1, 1, 1]);
+        assert_eq!(sizes(Rounds::Every(3)), [3; 20]);
+        let drawn = [1, 2].map(|seed| sizes(Rounds::Rand { seed, max: 4 }));
+        assert!(drawn[0] != drawn[1] && drawn[0] == sizes(Rounds::Rand { seed: 1, max: 4 }));
+        for size in 1..=4 {
+            assert!(drawn[0].contains(&size), "{drawn:?}");
+        }
+        assert!(drawn.iter().flatten().all(|size| (1..=4).contains(size)));
     }
 
     #[test]

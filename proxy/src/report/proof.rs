@@ -20,6 +20,8 @@ pub fn line(entries: &[Judged], upstream: &Upstream) -> String {
         (Tokens::EqualIds, "token ids"),
         (Tokens::EqualHash, "token_sha"),
         (Tokens::EqualBytes, "logprobs with bytes"),
+        (Tokens::AsTold, "the puppet's token counts"),
+        (Tokens::Handed, "the tokens handed over"),
     ];
     let kinds = kinds.map(|(kind, name)| (count(kind), name));
     let (different, silent) = (count(Tokens::Different), count(Tokens::NotGiven));
@@ -62,5 +64,10 @@ fn cut(entries: &[Judged]) -> String {
     }
     let more = if names.len() > ROUNDS_MAX { " .." } else { "" };
     let named = names.iter().take(ROUNDS_MAX).copied().collect::<Vec<_>>().join(" ");
-    format!("deltas varied by the engine (rounds {named}{more})")
+    let cuts = if entries.iter().any(|e| e.tokens == Tokens::Handed) {
+        "cut by us"
+    } else {
+        "deltas varied by the engine"
+    };
+    format!("{cuts} (rounds {named}{more})")
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 pub mod case;
 pub mod dialect;
+pub mod handed;
 pub mod select;
 pub mod twin;
 
@@ -119,9 +120,14 @@ impl Request {
         json(&self.body)
     }
 
+    /// Whether it hands over the tokens of the reply.
+    pub fn hands_tokens(&self) -> bool {
+        self.path.ends_with(handed::PATH)
+    }
+
     /// What the body asks for. A body that is no JSON object asks for nothing.
     pub fn asked(&self) -> Asked {
-        Asked::of(&self.json().unwrap_or(Value::Null))
+        Asked::of(handed::asked(&self.json().unwrap_or(Value::Null)))
     }
 }
 

@@ -52,7 +52,9 @@ pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
     let readings: Vec<Reading<'_>> =
         exchanges.iter().map(|e| Reading::of(e, expect, terms.profile)).collect();
     let told = entry.tokens.filter(|_| terms.puppet == Puppet::Seen && entry.is_puppet());
-    let ground = Ground { says: Says::of(terms.kind, told), profile: terms.profile };
+    let is_handed = !exchanges.is_empty() && exchanges.iter().all(|e| e.request.hands_tokens());
+    let says = if is_handed { Says::WhatItIsTold } else { Says::of(terms.kind, told) };
+    let ground = Ground { says, profile: terms.profile };
     let pairs = Pairs::of(&readings, ground);
     let answer = Answer::of(entry, &readings, terms.kind, ground);
     let evidence = evidence(entry, &readings, &pairs, &answer, terms.kind);
@@ -70,10 +72,20 @@ pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
         exchanges: readings.iter().map(sent).collect(),
         reply: reply(&readings),
         findings,
-        tokens: Tokens::of(&readings),
+        tokens: tokens(&readings, is_handed, told),
         other_policy: answer.other_policy,
         exercised: readings.first().map(exercised).unwrap_or_default(),
         ..unasked(entry)
+    }
+}
+
+/// What the replies say of their tokens; where they say nothing, what is known of them otherwise.
+fn tokens(readings: &[Reading<'_>], is_handed: bool, told: Option<u64>) -> Tokens {
+    let is_counted = |told| readings.iter().filter(|r| r.is_answer()).all(|r| r.tokens() == Some(told));
+    match Tokens::of(readings) {
+        Tokens::NotGiven if is_handed => Tokens::Handed,
+        Tokens::NotGiven if told.is_some_and(is_counted) => Tokens::AsTold,
+        tokens => tokens,
     }
 }
 

@@ -19,6 +19,10 @@ pub enum Tokens {
     EqualHash,
     /// The bytes of all tokens are equal in all replies.
     EqualBytes,
+    /// A puppet that says what it is told billed as many as it was told, in all replies.
+    AsTold,
+    /// The server was handed them.
+    Handed,
     /// Two replies say that their tokens differ.
     Different,
 }

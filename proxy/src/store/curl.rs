@@ -4,7 +4,7 @@
 //! outside stands in single quotes.
 
 use super::{form::mode_name, redact};
-use crate::request::{Mode, Request};
+use crate::request::{Mode, Request, handed::Pieces};
 
 const PREAMBLE: &str = "\
 #!/bin/sh
@@ -31,7 +31,10 @@ pub(super) fn script(upstream: Option<&str>, requests: &[(Mode, &Request)]) -> O
     script.extend(quoted(url.trim_end_matches('/').as_bytes()));
     script.extend_from_slice(b"}\n");
     for (mode, request) in requests {
-        script.extend(call(*mode, request));
+        script.extend(match Pieces::of(request) {
+            Some(pieces) => handing(request, &pieces),
+            None => call(*mode, request),
+        });
     }
     Some(script)
 }
@@ -40,14 +43,38 @@ fn call(mode: Mode, request: &Request) -> Vec<u8> {
     let mut call = b"printf '%s' ".to_vec();
     call.extend(quoted(&request.body));
     call.extend_from_slice(format!(" |\n    ask {} --data-binary @-", mode_name(mode)).as_bytes());
-    for (name, value) in sendable(request) {
-        call.extend_from_slice(b" \\\n        --header ");
-        call.extend(quoted(format!("{name}: {value}").as_bytes()));
-    }
-    call.extend_from_slice(b" \\\n        \"$upstream\"");
-    call.extend(quoted(redact::path(&request.path).as_bytes()));
+    call.extend(words(request));
     call.push(b'\n');
     call
+}
+
+/// A request a piece, each with what the answer to the one before said behind `stream_state`, its last key.
+fn handing(request: &Request, pieces: &Pieces) -> Vec<u8> {
+    let mut script = b"state=null\npiece() {\n    answer=$(printf '%s%s}' \"$1\" \"$state\" |\n    \
+        curl --silent --show-error ${key:+--header \"authorization: Bearer $key\"} --data-binary @-"
+        .to_vec();
+    script.extend(words(request));
+    script.extend_from_slice(
+        b")\n    printf '%s\\n' \"$answer\"\n    state=${answer##*'\"stream_state\":'}\n    state=${state%\\}}\n}\n",
+    );
+    for head in (0..pieces.count()).filter_map(|at| pieces.head(at)) {
+        script.extend_from_slice(b"piece ");
+        script.extend(quoted(head.as_bytes()));
+        script.push(b'\n');
+    }
+    script
+}
+
+/// The headers and the address, as words of a command.
+fn words(request: &Request) -> Vec<u8> {
+    let mut words = Vec::new();
+    for (name, value) in sendable(request) {
+        words.extend_from_slice(b" \\\n        --header ");
+        words.extend(quoted(format!("{name}: {value}").as_bytes()));
+    }
+    words.extend_from_slice(b" \\\n        \"$upstream\"");
+    words.extend(quoted(redact::path(&request.path).as_bytes()));
+    words
 }
 
 fn sendable(request: &Request) -> impl Iterator<Item = (&str, &str)> {
@@ -122,6 +149,29 @@ mod tests {
         let out = run(&script, &[("API_KEY", "a b"), ("UPSTREAM", "http://other")]);
         assert!(out.contains("<authorization: Bearer a b>"), "{out}");
         assert!(out.contains("<http://other/v1?key=[redacted]>"), "{out}");
+    }
+
+    /// Each piece goes out with the state that the answer to the one before it ended in.
+    #[test]
+    fn pieces_are_handed_one_after_the_other() {
+        let body = br#"{"stream":true,"generate_chunk":[{"it's":1},{"n":2}]}"#;
+        let request = request(crate::request::handed::PATH, &[], body);
+        let script = String::from_utf8(script(None, &[(Mode::Stream, &request)]).unwrap()).unwrap();
+        // A server that says what it was sent as its state, behind a chunk that names one too.
+        let folder = tempfile::tempdir().unwrap();
+        let fake = folder.path().join("curl");
+        let answer = r#"printf '{"chunk":{"stream_state":0},"stream_state":{"n":%s}}' "$(wc -c)""#;
+        std::fs::write(&fake, format!("#!/bin/sh\ntee -a \"$0.sent\" | {{ {answer}; }}\n")).unwrap();
+        assert!(Command::new("chmod").arg("+x").arg(&fake).status().unwrap().success());
+        let path = format!("{}:/usr/bin:/bin", folder.path().display());
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(script).env("PATH", path);
+        assert!(command.output().unwrap().status.success());
+        let sent = std::fs::read_to_string(folder.path().join("curl.sent")).unwrap();
+        let first = r#"{"stream":true,"generate_chunk":{"it's":1},"stream_state":null}"#;
+        let second =
+            format!(r#"{{"stream":true,"generate_chunk":{{"n":2}},"stream_state":{{"n":{}}}}}"#, first.len());
+        assert_eq!(sent, format!("{first}{second}"));
     }
 
     #[test]
