@@ -20,6 +20,7 @@ pub fn line(entries: &[Judged], upstream: &Upstream) -> String {
         (Tokens::EqualIds, "token ids"),
         (Tokens::EqualHash, "token_sha"),
         (Tokens::EqualBytes, "logprobs with bytes"),
+        (Tokens::EqualCount, "token counts"),
     ];
     let kinds = kinds.map(|(kind, name)| (count(kind), name));
     let (different, silent) = (count(Tokens::Different), count(Tokens::NotGiven));
