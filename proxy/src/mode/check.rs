@@ -67,6 +67,7 @@ async fn checked(settings: &CheckSettings) -> Stopped {
         Some(Via::Derender) => ready.with_reader(format, &cases).await,
     };
     let ready = ready.map_err(not_ready)?;
+    let ready = ready.with_relay(settings.model.as_deref()).await.map_err(not_ready)?;
     let known = named.map_or_else(|| own_known(settings, &ready), Ok)?;
     let target = ready.target(&settings.rounds, settings.repeat, settings.model.as_deref());
     let cases = asked(cases, settings, &target);

@@ -4,6 +4,9 @@
 //! In: a sender, a model, its vocabulary. Out: [`Shaken`], or what the model said instead. A few whole requests without tools,
 //! asked as cases are: plain text, characters of several bytes, markers. Of text with markers only the number of tokens is
 //! looked at, since a parser may rightly take it apart.
+//!
+//! A gateway with our engine behind it is asked less: whether the puppets that it lists are ours, and whether it takes a
+//! name with a schedule. What it makes of harder texts is for the cases to find out.
 
 use crate::{
     exchange::Sender,
@@ -47,6 +50,16 @@ pub struct NoPuppet {
     said: String,
 }
 
+/// A gateway that lists a puppet and does not pass on what it says.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{model} is listed, and {said}; a gateway passes every name that begins with puppet- on to tfproxy engine (any other model is asked by --model)"
+)]
+pub struct NotRelayed {
+    model: String,
+    said: String,
+}
+
 /// Windows that are tried where the model's name says none.
 const WINDOWS: [usize; 3] = [256, 1024, 4096];
 
@@ -82,6 +95,50 @@ pub async fn shake(
     }
     let windows = windows.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
     Err(NoPuppet { model: model.to_owned(), format: vocabulary.format, windows, said })
+}
+
+/// Makes sure that a gateway passes on what the puppet of a format says, whole and at a schedule. `target` says how it is
+/// asked: as its cases will be.
+///
+/// # Errors
+/// It says something else, or the gateway does not serve it.
+pub async fn relays(sender: &Sender, format: &str, target: &Target) -> Result<(), NotRelayed> {
+    let model = format!("puppet-{format}");
+    match ask(sender, target, format, (PLAIN, Mode::Whole)).await {
+        Ok(answer) if answer.content == PLAIN => {}
+        Ok(answer) => {
+            let said = format!("told {PLAIN:?} it said {:?}", answer.reasoning + &answer.content);
+            return Err(NotRelayed { model, said });
+        }
+        Err(said) => return Err(NotRelayed { model, said }),
+    }
+    let streamed = ask(sender, target, format, (PLAIN, Mode::Stream)).await;
+    let not_at_a_schedule =
+        |said| NotRelayed { model, said: format!("with +rounds-1 after its name {said}") };
+    streamed.map(|_| ()).map_err(not_at_a_schedule)
+}
+
+/// What a puppet says to a text; or why it says nothing.
+async fn ask(
+    sender: &Sender,
+    target: &Target,
+    format: &str,
+    (text, mode): (&str, Mode),
+) -> Result<Answer, String> {
+    let entry = Entry::of_text("handshake", Dialect::OpenaiChat, format, text);
+    let planned = exchanges(&entry, target)?;
+    let planned = planned.iter().find(|planned| planned.mode == mode).ok_or("nothing to ask")?;
+    let exchange = sender.exchange(planned).await;
+    let reading = Reading::of(&exchange, None, &Profile::OPENAI);
+    match &reading.reply.error {
+        Some(failure) => Err(format!("it answered {}", failure.message)),
+        None if !reading.is_answer() => Err("it did not answer".to_owned()),
+        None => Ok(Answer {
+            reasoning: reading.reply.reasoning().value.clone(),
+            content: reading.reply.content().value.clone(),
+            tokens: reading.tokens(),
+        }),
+    }
 }
 
 /// The window that the name ends in, as puppets are called; else those that are usual.
@@ -121,20 +178,7 @@ struct Answer {
 impl Probe<'_> {
     /// What it says to a text; or why it says nothing.
     async fn ask(&self, text: &str) -> Result<Answer, String> {
-        let entry = Entry::of_text("handshake", Dialect::OpenaiChat, self.vocabulary.format, text);
-        let planned = exchanges(&entry, &self.target)?;
-        let whole = planned.iter().find(|planned| planned.mode == Mode::Whole).ok_or("nothing to ask")?;
-        let exchange = self.sender.exchange(whole).await;
-        let reading = Reading::of(&exchange, None, &Profile::OPENAI);
-        match &reading.reply.error {
-            Some(failure) => Err(format!("it answered {}", failure.message)),
-            None if !reading.is_answer() => Err("it did not answer".to_owned()),
-            None => Ok(Answer {
-                reasoning: reading.reply.reasoning().value.clone(),
-                content: reading.reply.content().value.clone(),
-                tokens: reading.tokens(),
-            }),
-        }
+        ask(self.sender, &self.target, self.vocabulary.format, (text, Mode::Whole)).await
     }
 
     /// The window is right; whether what is harder comes out as well.

@@ -5,12 +5,12 @@
 use super::{
     bundled::{self, Engine, NoEngine, Plants},
     derender::{self, NoDerender},
-    handshake::{Bills, NoPuppet, Shaken, shake},
+    handshake::{Bills, NoPuppet, NotRelayed, Shaken, relays, shake},
 };
 use crate::{
     exchange::{Sender, send::NoClient},
-    plan::{Cadence, Entry, Model, Reader, Rounds, Target, Unasked, Variant, tokens::Vocabulary},
-    request::case::{Case, Ends},
+    plan::{Cadence, Entry, Model, Reader, Rounds, Target, Unasked, tokens::Vocabulary},
+    request::case::Case,
     rules::Profile,
     run::{
         judge::{Puppet, Terms},
@@ -44,6 +44,8 @@ pub struct Ready {
     pub puppet: Option<(&'static Vocabulary, Shaken)>,
     /// How somebody's server is handed tokens.
     pub reader: Option<Arc<Reader>>,
+    /// Whether a gateway passes on what our engine's puppets say.
+    is_relayed: bool,
 }
 
 /// Why there is nothing to ask.
@@ -64,6 +66,9 @@ pub enum NotReady {
     /// Nobody reads tokens.
     #[error(transparent)]
     Derender(#[from] NoDerender),
+    /// No puppet behind the gateway.
+    #[error(transparent)]
+    Relay(#[from] NotRelayed),
     /// No such format.
     #[error("--puppet {0:?}: no puppet speaks it")]
     NoFormat(String),
@@ -109,7 +114,7 @@ impl Ready {
         let mut found = find_out(&sender, model).await?;
         let profile = wanted.or_else(|| Profile::find(&found.upstream.profile)).unwrap_or(&Profile::OPENAI);
         profile.name.clone_into(&mut found.upstream.profile);
-        Ok(Self { found, sender, profile, engine, puppet: None, reader: None })
+        Ok(Self { found, sender, profile, engine, puppet: None, reader: None, is_relayed: false })
     }
 
     /// Shakes hands with a puppet of this format.
@@ -128,6 +133,23 @@ impl Ready {
         let vocabulary = vocabulary(format.unwrap_or_default())?;
         let reader = derender::prepare(&self.sender, &self.found.upstream.model, vocabulary, cases).await?;
         self.reader = Some(Arc::new(reader));
+        Ok(self)
+    }
+
+    /// Shakes hands with the puppets that somebody's server lists: a gateway, with our engine behind it. A model that the
+    /// user names is asked instead of them.
+    pub async fn with_relay(mut self, named: Option<&str>) -> Result<Self, NotReady> {
+        self.is_relayed = self.found.kind == Kind::Foreign
+            && self.puppet.is_none()
+            && self.reader.is_none()
+            && named.is_none()
+            && !self.found.puppets.is_empty();
+        if self.is_relayed {
+            let target = self.target(&[Rounds::Every(1)], 1, None);
+            for format in &self.found.puppets {
+                relays(&self.sender, format, &target).await?;
+            }
+        }
         Ok(self)
     }
 
@@ -195,7 +217,7 @@ impl Ready {
         }
         let Some((_, shaken)) = &self.puppet else { return };
         for entry in entries {
-            let has_end = entry.case.ends == Ends::Model && !matches!(entry.variant, Variant::Cut(_));
+            let has_end = entry.bills_end();
             entry.tokens = entry.tokens.and_then(|tokens| match shaken.bills {
                 Bills::WithoutEnd if has_end => Some(tokens - 1),
                 Bills::WithEnd | Bills::WithoutEnd => Some(tokens),
@@ -206,7 +228,11 @@ impl Ready {
 
     /// How everything is judged. `repeat` is what a user types to run it again.
     pub fn terms(&self, repeat: String) -> Terms {
-        let puppet = if self.puppet.is_some() { Puppet::Seen } else { Puppet::None };
+        let puppet = match &self.puppet {
+            Some(_) => Puppet::Seen,
+            None if self.is_relayed => Puppet::Relayed,
+            None => Puppet::None,
+        };
         Terms { profile: self.profile, kind: self.found.kind, puppet, repeat }
     }
 

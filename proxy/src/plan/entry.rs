@@ -1,6 +1,6 @@
 //! One case in one dialect and one variant: the question, and what an answer must show.
 
-use super::tokens;
+use super::{LIMITS, tokens};
 use crate::request::{
     Dialect,
     case::{Basis, Case, Ends, Expect, Need},
@@ -70,6 +70,11 @@ impl Entry {
         base(&Arc::new(Case { format, says, ..unwritten(id, dialect) }), dialect)
     }
 
+    /// Whether the token that ends a turn is one of those that are billed.
+    pub fn bills_end(&self) -> bool {
+        said(&self.case).is_some_and(|said| self.tokens == Some(said + 1))
+    }
+
     /// Whether a puppet is told what to say.
     pub fn is_puppet(&self) -> bool {
         self.case.says.is_some()
@@ -109,22 +114,28 @@ pub fn entries(case: &Arc<Case>, dialect: Dialect, depth: Depth) -> Vec<Entry> {
 }
 
 fn base(case: &Arc<Case>, dialect: Dialect) -> Entry {
-    let script = case.says.as_deref().zip(case.format.as_deref());
-    let said = script.and_then(|(says, format)| tokens::count(format, says));
+    let said = said(case);
+    let body = body(case, said);
+    let limit = LIMITS.iter().filter_map(|key| body.get(*key)?.as_u64()).min();
     Entry {
         id: case.id.clone(),
         case: Arc::clone(case),
         variant: Variant::Base,
         dialect,
-        body: body(case, said),
         needs: case.needs.clone(),
         expect: case.expect.clone(),
         tokens: match case.ends {
-            Ends::Model => said.map(|tokens| tokens + 1),
+            Ends::Model => said.map(|tokens| limit.map_or(tokens + 1, |limit| limit.min(tokens + 1))),
             Ends::Length => said,
             Ends::Stop(_) => None,
         },
+        body,
     }
+}
+
+/// The tokens of what a puppet is told, without the end.
+fn said(case: &Case) -> Option<u64> {
+    tokens::count(case.format.as_deref()?, case.says.as_deref()?)
 }
 
 fn body(case: &Case, said: Option<u64>) -> Map<String, Value> {
@@ -165,8 +176,7 @@ fn one_call(base: &Entry) -> Option<Entry> {
 
 /// The same, cut by `max_tokens`, where the model would end it.
 fn cuts(base: &Entry, depth: Depth) -> Vec<Entry> {
-    let limits = ["max_tokens", "max_completion_tokens"];
-    let is_cuttable = base.case.ends == Ends::Model && !limits.iter().any(|key| base.body.contains_key(*key));
+    let is_cuttable = base.case.ends == Ends::Model && !LIMITS.iter().any(|key| base.body.contains_key(*key));
     let is_answer = base.expect.as_ref().is_none_or(|e| e.error.is_none());
     match base.tokens {
         Some(tokens) if is_cuttable && is_answer => {

@@ -156,8 +156,10 @@ fn planned(
         (Cadence::ModelName(_), Some(rounds)) => model = format!("{model}+rounds-{rounds}"),
         _ => {}
     }
-    if let Some(plant) = &target.plant {
-        headers.push((PLANT_HEADER.to_owned(), plant.clone()));
+    match (&target.cadence, &target.plant) {
+        (Cadence::ModelName(_), Some(plant)) => model = format!("{model}+plant-{plant}"),
+        (_, Some(plant)) => headers.push((PLANT_HEADER.to_owned(), plant.clone())),
+        (_, None) => {}
     }
     // A native body is sent as it is: that it names no model may be the point.
     let is_native = entry.case.body.is_some();

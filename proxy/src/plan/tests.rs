@@ -127,9 +127,30 @@ fn a_schedule_goes_by_header_or_by_name_and_only_with_streams() {
             (Mode::Stream, Some(Rounds::Every(2)), vec!["x-tfproxy-rounds: 2".to_owned(), plant]),
         ]
     );
-    let named = bodies(TWO, &puppets(Cadence::ModelName(vec![Rounds::Rand { seed: 1, max: 8 }])));
+    let mut target = puppets(Cadence::ModelName(vec![Rounds::Rand { seed: 1, max: 8 }]));
+    let named = bodies(TWO, &target);
     assert!(named[0].starts_with(r#"{"model":"puppet-glm","#));
     assert!(named[1].starts_with(r#"{"model":"puppet-glm+rounds-rand:1:8","#));
+    target.plant = Some("late".to_owned());
+    let named = bodies(TWO, &target);
+    assert!(named[0].starts_with(r#"{"model":"puppet-glm+plant-late","#));
+    assert!(named[1].starts_with(r#"{"model":"puppet-glm+rounds-rand:1:8+plant-late","#));
+    assert!(asked(&target).iter().all(|(_, _, headers)| headers.is_empty()), "a gateway drops headers");
+}
+
+/// The tokens of `ab` and the end, and whether the end is one of them.
+#[test]
+fn what_is_billed_is_what_a_limit_leaves() {
+    let check = |request: &str, tokens: u64, has_end: bool| {
+        let text = format!(r#"{{"id": "glm/a", "format": "glm", "says": "ab", "request": {request}}}"#);
+        let entry = plan(&[case(&text)], &Dialect::ALL, Depth::Seeded, &Selection::default()).remove(0);
+        assert_eq!((entry.tokens, entry.bills_end()), (Some(tokens), has_end), "{request}");
+    };
+    check("{}", 3, true);
+    check(r#"{"max_tokens": 3}"#, 3, true);
+    check(r#"{"max_tokens": 2}"#, 2, false);
+    check(r#"{"max_completion_tokens": 1, "max_tokens": 9}"#, 1, false);
+    check(r#"{"max_tokens": null}"#, 3, true);
 }
 
 #[test]

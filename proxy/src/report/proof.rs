@@ -20,7 +20,7 @@ pub fn line(entries: &[Judged], upstream: &Upstream) -> String {
         (Tokens::EqualIds, "token ids"),
         (Tokens::EqualHash, "token_sha"),
         (Tokens::EqualBytes, "logprobs with bytes"),
-        (Tokens::AsTold, "the puppet's token counts"),
+        (Tokens::EqualCount, "token counts"),
         (Tokens::Handed, "the tokens handed over"),
     ];
     let kinds = kinds.map(|(kind, name)| (count(kind), name));

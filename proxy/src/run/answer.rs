@@ -1,12 +1,11 @@
 //! The replies of an entry against the right answer, as far as it is known and counts.
 //!
-//! In: readings and an entry. Out: [`Answer`]. Our own engine is held to every word. Of a foreign server a mismatch counts
+//! In: readings and an entry. Out: [`Answer`]. Our own engine is held to every word, and so is what a gateway makes of it. Of a foreign server a mismatch counts
 //! where the format leaves no choice; where our policy decides it is counted and nothing more.
 
 use super::{
     pairs::{Ground, Says},
     stages::Reading,
-    upstream::Kind,
     verdict,
 };
 use crate::{
@@ -47,11 +46,11 @@ const TRUTHS: [(&str, &str); 9] = [
 
 impl Answer {
     /// Holds every reply against the right answer.
-    pub fn of(entry: &Entry, readings: &[Reading<'_>], kind: Kind, ground: Ground) -> Self {
+    pub fn of(entry: &Entry, readings: &[Reading<'_>], ground: Ground) -> Self {
         let mut answer =
             Self { expected: Expected::None, found: Vec::new(), other_policy: false, weighed: Vec::new() };
         let Some(expect) = &entry.expect else { return answer };
-        if unsaid(entry, readings, kind).is_some() {
+        if unsaid(entry, readings, ground.says).is_some() {
             return answer;
         }
         let answers: Vec<_> = readings.iter().filter(|r| r.is_answer()).collect();
@@ -61,14 +60,14 @@ impl Answer {
             answer.expected = worse(answer.expected, expected);
             answer.found.push(Of { mode: reading.exchange.mode, rounds, found });
         }
-        answer.narrow(entry.case.basis, kind);
+        answer.narrow(entry.case.basis, ground.says);
         answer.weighed = answer.weigh(entry, &answers, ground);
         answer
     }
 
     /// Drops what does not count against a foreign server, and names what does by its own rule.
-    fn narrow(&mut self, basis: Basis, kind: Kind) {
-        if kind == Kind::Ours || self.found.iter().all(|of| of.found.is_empty()) {
+    fn narrow(&mut self, basis: Basis, says: Says) {
+        if says.is_of_our_engine() || self.found.iter().all(|of| of.found.is_empty()) {
             return;
         }
         let is_alike = self.found.iter().all(|of| !of.found.is_empty());
@@ -88,10 +87,13 @@ impl Answer {
     fn weigh(&self, entry: &Entry, answers: &[&Reading<'_>], ground: Ground) -> Vec<verdict::Weighed> {
         // A server that constrains calls forces single tokens of them, and a puppet goes on in step: the count is right, and
         // the text is not what it was told. Only ids tell then.
-        let is_free = |r: &Reading<'_>| !offers_tools(entry) || r.reply.proof.token_ids.is_some();
+        let is_free = |r: &Reading<'_>| {
+            let is_unconstrained = ground.says.is_of_our_engine() || !offers_tools(entry);
+            is_unconstrained || r.reply.proof.token_ids.is_some()
+        };
         let is_said = |r: &Reading<'_>| {
             let is_counted = entry.tokens.is_some() && r.tokens() == entry.tokens;
-            ground.says == Says::WhatItIsTold || (is_counted && is_free(r))
+            matches!(ground.says, Says::WhatItIsTold | Says::Handed) || (is_counted && is_free(r))
         };
         let each = self.found.iter().zip(answers).flat_map(|(of, reading)| {
             let said = if is_said(reading) { verdict::Kind::Proven } else { verdict::Kind::Unproven };
@@ -124,9 +126,9 @@ fn worse(left: Expected, right: Expected) -> Expected {
 }
 
 /// Why a foreign puppet did not say its text, by token counts that are alike in both modes; `None` where it did or where
-/// nothing is known.
-pub fn unsaid(entry: &Entry, readings: &[Reading<'_>], kind: Kind) -> Option<String> {
-    let told = entry.tokens.filter(|_| kind == Kind::Foreign)?;
+/// nothing is known. Our engine's always does: another count behind a gateway is the gateway's.
+pub fn unsaid(entry: &Entry, readings: &[Reading<'_>], says: Says) -> Option<String> {
+    let told = entry.tokens.filter(|_| !says.is_of_our_engine())?;
     let said = tokens_alike(readings)?;
     (said != told).then(|| format!("the server would not say it: {said} tokens of {told}"))
 }

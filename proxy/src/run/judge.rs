@@ -30,38 +30,49 @@ pub struct Terms {
     pub profile: &'static Profile,
     /// Whose server it is.
     pub kind: Kind,
-    /// Whether a checkpoint there was seen to say what it is told.
+    /// Whether a puppet there was seen to say what it is told.
     pub puppet: Puppet,
     /// The command that repeats the run, to which an entry's id is added; empty where none does.
     pub repeat: String,
 }
 
-/// Whether a checkpoint in somebody's server was seen to say what it is told.
+/// Whether a puppet in or behind somebody's server was seen to say what it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Puppet {
     /// It was, at the start of the run.
     Seen,
+    /// What answers is our engine's puppet; somebody's gateway passes on what it says.
+    Relayed,
     /// There is none.
     #[default]
     None,
 }
 
+/// Rules that what our engine's puppets are told to write breaks by itself: a rejected envelope is prose, and arguments that
+/// were broken off stay so. What a gateway does to either shows against the other mode and against the right answer.
+const WRITTEN: [&str; 2] = ["openai-chat/markup-leak", "openai-chat/tool-arguments-json"];
+
 /// Judges an entry.
 pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
     let expect = entry.expect.as_ref();
-    let readings: Vec<Reading<'_>> =
+    let mut readings: Vec<Reading<'_>> =
         exchanges.iter().map(|e| Reading::of(e, expect, terms.profile)).collect();
-    let told = entry.tokens.filter(|_| terms.puppet == Puppet::Seen && entry.is_puppet());
+    if terms.puppet == Puppet::Relayed {
+        let is_own = |breach: &Breach| !WRITTEN.contains(&breach.rule);
+        readings.iter_mut().for_each(|reading| reading.breaches.retain(is_own));
+    }
+    let told = entry.tokens.filter(|_| entry.is_puppet());
     let is_handed = !exchanges.is_empty() && exchanges.iter().all(|e| e.request.hands_tokens());
-    let says = if is_handed { Says::WhatItIsTold } else { Says::of(terms.kind, told) };
+    let says = if is_handed { Says::Handed } else { Says::of(terms.kind, terms.puppet, told) };
     let ground = Ground { says, profile: terms.profile };
     let pairs = Pairs::of(&readings, ground);
-    let answer = Answer::of(entry, &readings, terms.kind, ground);
-    let evidence = evidence(entry, &readings, &pairs, &answer, terms.kind);
+    let answer = Answer::of(entry, &readings, ground);
+    let evidence = evidence(entry, &readings, (&pairs, &answer), (terms.kind, ground));
     let (verdict, reason) = verdict::verdict(&evidence);
     let remarks = evidence.remarks(verdict);
     let severity_of = |rule: &str| {
         let severity = ground.severity(rule).unwrap_or(Severity::Info);
+        let severity = pairs.worst(rule).map_or(severity, |worst| severity.min(worst));
         if remarks.contains(rule) { Severity::Info } else { severity }
     };
     let findings = findings(entry, &readings, &pairs, &answer, (&terms.repeat, &severity_of));
@@ -72,20 +83,10 @@ pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
         exchanges: readings.iter().map(sent).collect(),
         reply: reply(&readings),
         findings,
-        tokens: tokens(&readings, is_handed, told),
+        tokens: ground.tokens(&readings),
         other_policy: answer.other_policy,
         exercised: readings.first().map(exercised).unwrap_or_default(),
         ..unasked(entry)
-    }
-}
-
-/// What the replies say of their tokens; where they say nothing, what is known of them otherwise.
-fn tokens(readings: &[Reading<'_>], is_handed: bool, told: Option<u64>) -> Tokens {
-    let is_counted = |told| readings.iter().filter(|r| r.is_answer()).all(|r| r.tokens() == Some(told));
-    match Tokens::of(readings) {
-        Tokens::NotGiven if is_handed => Tokens::Handed,
-        Tokens::NotGiven if told.is_some_and(is_counted) => Tokens::AsTold,
-        tokens => tokens,
     }
 }
 
@@ -152,9 +153,8 @@ fn locate(readings: &[Reading<'_>], mode: Mode, rounds: &str, event: usize) -> O
 fn evidence(
     entry: &Entry,
     readings: &[Reading<'_>],
-    pairs: &Pairs,
-    answer: &Answer,
-    kind: Kind,
+    (pairs, answer): (&Pairs, &Answer),
+    (kind, ground): (Kind, Ground),
 ) -> verdict::Evidence {
     let is_busy = |r: &&Reading<'_>| matches!(r.outcome, Outcome::Busy(_));
     let broken = readings.iter().filter(|r| !is_busy(r)).flat_map(|r| &r.breaches);
@@ -169,7 +169,7 @@ fn evidence(
         noise: pairs.noise,
         error: if is_expected { ErrorIs::Expected } else { ErrorIs::Unexpected },
         needs: answer::needs(entry, readings),
-        unsaid: answer::unsaid(entry, readings, kind),
+        unsaid: answer::unsaid(entry, readings, ground.says),
         modes: modes(readings),
         shared_id: shared_id(readings).filter(|_| kind == Kind::Foreign),
         choices: choices(readings),

@@ -4,6 +4,8 @@
 //! itself, and whether each pair is known to come from equal tokens.
 
 use super::{
+    Tokens,
+    judge::Puppet,
     noise::{MAX_ANSWERS, Noise},
     stages::Reading,
     upstream::Kind,
@@ -51,6 +53,12 @@ pub enum Says {
     /// A checkpoint that was seen to say what it is told, in somebody's server: two replies that bill as many tokens as the
     /// text has come from equal tokens. Servers constrain what a model says, so the number is asked of each reply.
     AsCounted(u64),
+    /// A puppet of our engine behind somebody's gateway, and the tokens of its text, where a stop string does not decide
+    /// them. It says a beginning of one text, whatever the gateway makes of it: so much of it as is billed, and replies that
+    /// bill as much come from equal tokens.
+    Relayed(Option<u64>),
+    /// A server that was handed the tokens, which are the same in every exchange.
+    Handed,
     /// Anything else: only evidence in the replies tells.
     Anything,
 }
@@ -59,12 +67,28 @@ pub enum Says {
 
 impl Says {
     /// What the replies of a server rest on. Ours has no other models than puppets.
-    /// `told` is how many tokens a puppet in it has to say, where one was seen to.
-    pub fn of(kind: Kind, told: Option<u64>) -> Self {
-        match (kind, told) {
-            (Kind::Ours, _) => Self::WhatItIsTold,
-            (Kind::Foreign, Some(told)) => Self::AsCounted(told),
-            (Kind::Foreign, None) => Self::Anything,
+    /// `told` is how many tokens a puppet has to say.
+    pub fn of(kind: Kind, puppet: Puppet, told: Option<u64>) -> Self {
+        match (kind, puppet, told) {
+            (Kind::Ours, _, _) => Self::WhatItIsTold,
+            (Kind::Foreign, Puppet::Relayed, told) => Self::Relayed(told),
+            (Kind::Foreign, Puppet::Seen, Some(told)) => Self::AsCounted(told),
+            (Kind::Foreign, Puppet::Seen | Puppet::None, _) => Self::Anything,
+        }
+    }
+
+    /// Whether our engine wrote the reply, be it behind a gateway.
+    pub fn is_of_our_engine(self) -> bool {
+        matches!(self, Self::WhatItIsTold | Self::Relayed(_))
+    }
+
+    /// Whether two counts prove equal tokens.
+    fn proves(self, left: Option<u64>, right: Option<u64>) -> bool {
+        match self {
+            Self::WhatItIsTold | Self::Handed => true,
+            Self::AsCounted(told) => [left, right].iter().all(|count| *count == Some(told)),
+            Self::Relayed(told) => left.is_some() && left == right && (told.is_none() || told == left),
+            Self::Anything => false,
         }
     }
 }
@@ -82,11 +106,20 @@ impl Ground {
 
     fn are_equal(self, left: &Reading<'_>, right: &Reading<'_>) -> bool {
         let proven = left.reply.proof.same_tokens(&right.reply.proof);
-        proven.unwrap_or_else(|| match self.says {
-            Says::WhatItIsTold => true,
-            Says::AsCounted(told) => [left, right].iter().all(|r| r.tokens() == Some(told)),
-            Says::Anything => false,
-        })
+        proven.unwrap_or_else(|| self.says.proves(left.tokens(), right.tokens()))
+    }
+
+    /// What is known of the tokens of all replies. That our engine says what it is told needs no words.
+    pub fn tokens(self, readings: &[Reading<'_>]) -> Tokens {
+        let said = Tokens::of(readings);
+        let answers: Vec<_> = readings.iter().filter(|r| r.is_answer()).collect();
+        let is_counted =
+            answers.iter().all(|answer| answers.iter().take(1).all(|first| self.are_equal(first, answer)));
+        match said {
+            Tokens::NotGiven if self.says == Says::Handed => Tokens::Handed,
+            Tokens::NotGiven if is_counted && self.says != Says::WhatItIsTold => Tokens::EqualCount,
+            said => said,
+        }
     }
 
     /// Whether chance may be what one question asked twice shows. A puppet leaves it no room.
@@ -115,12 +148,20 @@ impl Ground {
             (true, true) => verdict::Kind::Proven,
             (true, false) => verdict::Kind::Unproven,
         };
+        let most = if are_of_two_backends(left, right) { Severity::Warn } else { Severity::Error };
         let weighed = found.iter().filter_map(|d| {
-            let severity = self.severity(d.rule)?;
+            let severity = self.severity(d.rule)?.min(most);
             Some(verdict::Weighed { rule: d.rule, severity, kind: kind(d.rule) })
         });
         weighed.collect()
     }
+}
+
+/// Whether two replies say that other backends gave them: then the modes are not all that differs.
+fn are_of_two_backends(left: &Reading<'_>, right: &Reading<'_>) -> bool {
+    let [left, right] =
+        [left, right].map(|reading| reading.reply.fingerprint.as_deref().filter(|f| !f.is_empty()));
+    left.is_some() && right.is_some() && left != right
 }
 
 // === impl Pairs ===
@@ -149,6 +190,11 @@ impl Pairs {
         pairs.doubt();
         pairs.estimate(&wholes, &streams, ground);
         pairs
+    }
+
+    /// How bad a difference is in the worst pair that shows it; `None` where none does.
+    pub fn worst(&self, rule: &str) -> Option<Severity> {
+        self.weighed.iter().filter(|weighed| weighed.rule == rule).map(|weighed| weighed.severity).max()
     }
 
     /// Where answers differ without proof: whether they do so by mode. What one mode shows of itself too is noise, unless

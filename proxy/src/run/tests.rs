@@ -517,6 +517,50 @@ fn a_checkpoint_that_bills_its_text_in_both_modes_is_proof() {
 }
 
 #[test]
+fn behind_a_gateway_our_engine_is_held_to_every_word() {
+    let relayed = Terms { puppet: Puppet::Relayed, ..terms(Kind::Foreign) };
+    let of = |entry: &Entry, exchanges: &[Exchange]| judge(entry, exchanges, &relayed);
+    let (alike, ho) = ([whole(HI), stream(HI, None)], Says { content: "Ho", ..HI });
+    let judged = of(&puppet("policy", "Hi"), &alike);
+    check(&judged, Verdict::Pass, &[]);
+    assert_eq!(judged.tokens, Tokens::EqualCount);
+    // Whoever wrote the text, it was not the model: a count, and no constraint, says so.
+    let mut offers = puppet("policy", "Ho");
+    offers.body.insert("tools".to_owned(), json!([{"type": "function", "function": {"name": "f"}}]));
+    check(&of(&offers, &alike), Verdict::Fail, &["expect/content"]);
+    check(
+        &of(&puppet("policy", "Hi"), &[whole(HI), stream(ho, None)]),
+        Verdict::Fail,
+        &["parity/content", "expect/content"],
+    );
+    // Another count alike in both modes is the gateway's own, and no reason to skip.
+    let short = Says { tokens: 2, ..HI };
+    let counted = of(&puppet("policy", "Hi"), &[whole(short), stream(short, None)]);
+    assert_eq!((counted.verdict, counted.tokens), (Verdict::Pass, Tokens::NotGiven));
+    let differ = of(&puppet("policy", "Hi"), &[whole(short), stream(Says { tokens: 2, ..ho }, None)]);
+    assert_eq!(differ.verdict, Verdict::Suspect, "nobody knows what was said");
+    // A stop string decides how much is said: equal counts are equal beginnings.
+    let stops = Entry { tokens: None, expect: None, ..puppet("policy", "Hi") };
+    check(
+        &of(&stops, &[whole(short), stream(Says { tokens: 2, ..ho }, None)]),
+        Verdict::Fail,
+        &["parity/content"],
+    );
+    assert_eq!(of(&stops, &[whole(short), stream(ho, None)]).verdict, Verdict::Suspect);
+}
+
+/// What a puppet is told may look like markup that leaks; that of anybody else does leak.
+#[test]
+fn what_our_engine_wrote_is_no_leak_of_a_gateway() {
+    let leak = Says { content: "a <tool_call>", tokens: 15, ..HI };
+    let entry = of_case(r#"{"id": "a/b", "format": "glm", "says": "a <tool_call>"}"#);
+    let relayed = Terms { puppet: Puppet::Relayed, ..terms(Kind::Foreign) };
+    let of = |terms: &Terms| judge(&entry, &[whole(leak), stream(leak, None)], terms).findings;
+    assert!(of(&terms(Kind::Foreign)).iter().any(|finding| finding.rule == "openai-chat/markup-leak"));
+    assert_eq!(of(&relayed), []);
+}
+
+#[test]
 fn what_a_server_would_not_say_is_skipped_and_not_held_against_it() {
     let short = Says { tokens: 2, ..HI };
     let unknown = |exchange| {

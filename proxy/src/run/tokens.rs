@@ -1,6 +1,7 @@
 //! Whether the replies of an entry are known to come from equal tokens, and by what.
 //!
-//! In: the readings of an entry. Out: [`Tokens`]: what a report says of proof rests on this and on nothing assumed.
+//! In: the readings of an entry. Out: [`Tokens`]: what a report says of proof rests on this and on nothing assumed. What a
+//! count proves depends on who was asked, and is added by whoever knows that.
 
 use super::{stages::Reading, verdict::Outcome};
 use crate::fold::reply::Proof;
@@ -19,8 +20,8 @@ pub enum Tokens {
     EqualHash,
     /// The bytes of all tokens are equal in all replies.
     EqualBytes,
-    /// A puppet that says what it is told billed as many as it was told, in all replies.
-    AsTold,
+    /// All replies bill the tokens that a puppet was told to say.
+    EqualCount,
     /// The server was handed them.
     Handed,
     /// Two replies say that their tokens differ.
