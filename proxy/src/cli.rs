@@ -120,7 +120,8 @@ pub struct CheckArgs {
     /// The upstream serves a puppet checkpoint of this format, as `tfproxy puppet` writes it: it is told what to say.
     #[arg(long, value_name = "FORMAT", requires_all = ["check", "upstream"])]
     pub puppet: Option<String>,
-    /// The profile of rules; found out where absent.
+    /// What kind of server it is, by the name of its profile (vllm, llamacpp, ollama, ...); found out where absent. `strict` is
+    /// every rule at its own severity.
     #[arg(long, value_name = "NAME", requires = "check")]
     pub profile: Option<String>,
     /// Case files, recorded outputs (.jsonl) or folders of them; the built-in cases where absent.
@@ -215,7 +216,7 @@ pub struct RejudgeArgs {
     /// The body of the streamed reply.
     #[arg(long, value_name = "FILE", requires = "request")]
     pub stream: Option<PathBuf>,
-    /// The profile of rules.
+    /// The profile of the server that answered.
     #[arg(long, value_name = "NAME", default_value = "openai")]
     pub profile: String,
 }

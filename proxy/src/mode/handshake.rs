@@ -125,7 +125,7 @@ impl Probe<'_> {
         let planned = exchanges(&entry, &self.target)?;
         let whole = planned.iter().find(|planned| planned.mode == Mode::Whole).ok_or("nothing to ask")?;
         let exchange = self.sender.exchange(whole).await;
-        let reading = Reading::of(&exchange, None, &Profile::OPENAI);
+        let reading = Reading::of(&exchange, None, Profile::openai());
         match &reading.reply.error {
             Some(failure) => Err(format!("it answered {}", failure.message)),
             None if !reading.is_answer() => Err("it did not answer".to_owned()),

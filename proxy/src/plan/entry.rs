@@ -70,6 +70,11 @@ impl Entry {
         base(&Arc::new(Case { format, says, ..unwritten(id, dialect) }), dialect)
     }
 
+    /// Whether an error is what should come.
+    pub fn wants_error(&self) -> bool {
+        self.needs.contains(&Need::Error) || self.expect.as_ref().is_some_and(|expect| expect.error.is_some())
+    }
+
     /// Whether a puppet is told what to say.
     pub fn is_puppet(&self) -> bool {
         self.case.says.is_some()

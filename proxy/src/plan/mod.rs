@@ -26,10 +26,19 @@ pub struct Target {
     pub cadence: Cadence,
     /// A plant or decoy to switch on.
     pub plant: Option<String>,
-    /// What every body says besides, where the case does not say it: what makes a server prove its tokens.
-    pub fields: Map<String, Value>,
+    /// What bodies say besides, where the case does not say it: what makes a server prove its tokens.
+    pub fields: Vec<Along>,
     /// How often all of it is asked, at least once.
     pub repeat: usize,
+}
+
+/// Fields that are sent along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Along {
+    /// The fields.
+    pub fields: Map<String, Value>,
+    /// Keys of a body beside which they are not: the server refuses that in one of the modes.
+    pub unless: Vec<String>,
 }
 
 /// Who answers.
@@ -71,7 +80,7 @@ pub enum Cadence {
     /// We do, by a suffix of the model's name, since a gateway may drop headers.
     ModelName(Vec<Rounds>),
     /// We do, by the key `stream_interval` of the body: so many tokens a delta.
-    Interval(Vec<u16>),
+    Interval(Vec<u32>),
 }
 
 /// One exchange to make.
@@ -124,7 +133,7 @@ pub fn exchanges(entry: &Entry, target: &Target) -> Result<Vec<Planned>, String>
             [(Mode::Whole, None)].into_iter().chain(streams).collect()
         }
         Cadence::Interval(tokens) => {
-            let streams = tokens.iter().map(|n| (Mode::Stream, Some(Rounds::Every(u32::from(*n)))));
+            let streams = tokens.iter().map(|n| (Mode::Stream, Some(Rounds::Every(*n))));
             [(Mode::Whole, None)].into_iter().chain(streams).chain([(Mode::Whole, None)]).collect()
         }
     };
@@ -154,7 +163,10 @@ fn planned(
     let is_native = entry.case.body.is_some();
     let mut asked = if is_native { body.clone() } else { with_model(body, &model) };
     if !is_native {
-        for (key, value) in &target.fields {
+        let fits = |along: &&Along| !along.unless.iter().any(|key| body.contains_key(key));
+        // No tokens are proven by an error, and a field that is refused would stand in for what should be.
+        let along = target.fields.iter().filter(|_| !entry.wants_error()).filter(fits);
+        for (key, value) in along.flat_map(|along| &along.fields) {
             asked.entry(key.clone()).or_insert_with(|| value.clone());
         }
         if let (Cadence::Interval(_), Some(Rounds::Every(tokens)), Mode::Stream) =
