@@ -73,7 +73,8 @@ pub enum Unasked {
 /// Who decides how a reply is cut into deltas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cadence {
-    /// The server; it is asked whole, streamed, streamed, whole, so that what it keeps between requests cancels out.
+    /// The server; it is asked whole, streamed, streamed, whole, so that what it keeps between requests cancels out; once each
+    /// where it should refuse.
     Server,
     /// We do, by a header.
     Header(Vec<Rounds>),
@@ -127,6 +128,8 @@ pub fn exchanges(entry: &Entry, target: &Target) -> Result<Vec<Planned>, String>
     let is_own = entry.body.get("model").and_then(Value::as_str).is_some_and(|m| m.contains("+rounds-"));
     let cadence = if is_own { &Cadence::Server } else { &target.cadence };
     let once: Vec<(Mode, Option<Rounds>)> = match cadence {
+        // An error is no matter of chance.
+        Cadence::Server if entry.wants_error() => [Mode::Whole, Mode::Stream].map(|m| (m, None)).into(),
         Cadence::Server => [Mode::Whole, Mode::Stream, Mode::Stream, Mode::Whole].map(|m| (m, None)).into(),
         Cadence::Header(rounds) | Cadence::ModelName(rounds) => {
             let streams = rounds.iter().map(|r| (Mode::Stream, Some(*r)));

@@ -139,6 +139,8 @@ fn a_server_with_its_own_cadence_is_asked_in_both_orders() {
     assert_eq!(modes(&target), [Mode::Whole, Mode::Stream, Mode::Stream, Mode::Whole]);
     target.repeat = 2;
     assert_eq!(modes(&target).len(), 8);
+    let error = r#"{"id": "x/a", "request": {}, "needs": ["error"], "expect": {"error": {"status": 400}}}"#;
+    assert_eq!(bodies(error, &puppets(Cadence::Server)).len(), 2, "an error is no matter of chance");
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl Sink for Heard {
             RunEvent::Done(judged) => self.done.push((judged.id, judged.verdict)),
             RunEvent::Aborted(why) => self.aborted = Some(why),
             RunEvent::Finished { exchanges, .. } => self.sent = exchanges,
-            RunEvent::Started { .. } => {}
+            RunEvent::Started { .. } | RunEvent::Dropped(_) => {}
         }
     }
 
