@@ -31,7 +31,7 @@ fn server(answer: impl Fn(&Value) -> Vec<Play> + Send + Sync + 'static) -> (Stag
 /// A reply with this message, whole or streamed as the request asks.
 fn says(body: &Value, message: &Value, finish: &str) -> Vec<Play> {
     let usage = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
-    let of = |object: &str, choices: Value| json!({"id": "chatcmpl-1", "object": object, "created": 1, "model": "m", "choices": choices});
+    let of = |object: &str, choices: Value| json!({"id": format!("id-of-{object}"), "object": object, "created": 1, "model": "m", "choices": choices});
     if body["stream"] != true {
         let mut whole =
             of("chat.completion", json!([{"index": 0, "message": message, "finish_reason": finish}]));
@@ -82,6 +82,10 @@ fn report(folder: &Folder) -> Value {
     serde_json::from_str(&folder.read("reports/latest/parity.json")).unwrap()
 }
 
+fn count(bodies: &Bodies) -> usize {
+    bodies.lock().unwrap().len()
+}
+
 fn with(bodies: &Bodies, field: &str) -> usize {
     bodies.lock().unwrap().iter().filter(|body| body.get(field).is_some()).count()
 }
@@ -105,10 +109,7 @@ fn a_refused_field_is_dropped_once_and_that_is_said() {
     let dropped = json!([{"field": "temperature", "instead": null, "said": said}]);
     assert_eq!(report(&folder)["upstream"]["dropped"], dropped);
     // The second case is not sent with it at all; what is not refused stays.
-    assert_eq!(
-        (bodies.lock().unwrap().len(), with(&bodies, "temperature"), with(&bodies, "seed")),
-        (9, 1, 9)
-    );
+    assert_eq!((count(&bodies), with(&bodies, "temperature"), with(&bodies, "seed")), (9, 1, 9));
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn a_field_that_one_mode_alone_refuses_is_found() {
         if is_refused { refuses("no return_token_ids", &json!("return_token_ids")) } else { hi(body) }
     });
     check(&folder, &stage, &["--profile", "vllm"]).expect(0, &["dropped return_token_ids, ", "profile vllm"]);
-    assert_eq!((bodies.lock().unwrap().len(), with(&bodies, "return_token_ids")), (10, 2));
+    assert_eq!((count(&bodies), with(&bodies, "return_token_ids")), (10, 2));
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn what_should_be_refused_keeps_its_fields() {
     folder.write("c.json", case);
     let (stage, bodies) = server(|_| refuses("no temperature", &json!("temperature")));
     check(&folder, &stage, &[]).expect(0, &["PASS    1 of 1"]);
-    assert_eq!((bodies.lock().unwrap().len(), with(&bodies, "temperature")), (2, 2));
+    assert_eq!((count(&bodies), with(&bodies, "temperature")), (2, 2));
     assert_eq!(report(&folder)["upstream"]["dropped"], json!([]));
 }
 
@@ -182,7 +183,7 @@ fn how_much_is_asked_is_said_first_and_has_a_limit() {
     let (stage, bodies) = server(hi);
     let ran = folder.run(&["--check", "--upstream", &stage.url]);
     assert_eq!(ran.err, format!("tfproxy: 60 requests go to {}\n", stage.url));
-    assert_eq!(bodies.lock().unwrap().len(), 60);
+    assert_eq!(count(&bodies), 60);
     let ids: Vec<_> = report(&folder)["cases"]
         .as_array()
         .unwrap()
@@ -202,7 +203,7 @@ fn how_much_is_asked_is_said_first_and_has_a_limit() {
         ran.err,
         format!("tfproxy: at most 10 of 60 requests go to {} (--max-requests 60 for all)\n", stage.url)
     );
-    assert_eq!(bodies.lock().unwrap().len(), 70);
+    assert_eq!(count(&bodies), 70);
     let ran = folder.run(&["--check", "--upstream", &stage.url, "--repeat", "2"]);
     assert_eq!(
         ran.err,
@@ -222,7 +223,7 @@ fn how_much_is_asked_is_said_first_and_has_a_limit() {
         "--quiet",
     ]);
     assert_eq!(ran.err, "");
-    assert_eq!(bodies.lock().unwrap().len(), 70 + 60 + 120);
+    assert_eq!(count(&bodies), 70 + 60 + 120);
 }
 
 /// The one value that a schema allows.
