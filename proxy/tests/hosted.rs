@@ -142,7 +142,7 @@ fn what_dropping_does_not_help_is_not_dropped() {
     let folder = Folder::new();
     cases(&folder, &json!({"temperature": 0}));
     let (stage, bodies) = server(|_| refuses("no account, no temperature", &Value::Null));
-    check(&folder, &stage, &[]).expect(1, &["refused alike in both modes: status 400: no account"]);
+    check(&folder, &stage, &[]).expect(3, &["refused alike in both modes: status 400: no account"]);
     assert_eq!(report(&folder)["upstream"]["dropped"], json!([]));
     assert!(with(&bodies, "temperature") >= 8, "both cases were asked as they are written");
 }
