@@ -23,7 +23,7 @@ use std::{net::SocketAddr, path::PathBuf};
 #[command(name = "tfproxy", version, args_conflicts_with_subcommands = true, max_term_width = 110)]
 #[command(after_long_help = "Examples:
   tfproxy --check                                        the built-in cases against the bundled engine
-  tfproxy --check --upstream http://localhost:8000/v1    eight prompts, or the puppet cases where it has puppets
+  tfproxy --check --upstream http://localhost:8000/v1    prompts and forced answers, or puppet cases
   tfproxy --check --run 'glm/*' --show 1                 one format, the first fault in full
   tfproxy --upstream http://localhost:8000 --shadow      a proxy that asks everything twice and compares
 
@@ -124,7 +124,8 @@ pub struct CheckArgs {
     /// by piece, at borders of ours. No weights are needed, nothing is sampled.
     #[arg(long, value_name = "HOW", requires_all = ["check", "upstream", "puppet"])]
     pub via: Option<Via>,
-    /// The profile of rules; found out where absent.
+    /// What kind of server it is, by the name of its profile (vllm, llamacpp, ollama, ...); found out where absent. `strict` is
+    /// every rule at its own severity.
     #[arg(long, value_name = "NAME", requires = "check")]
     pub profile: Option<String>,
     /// Case files, recorded outputs (.jsonl) or folders of them; the built-in cases where absent.
@@ -169,7 +170,8 @@ pub struct CheckArgs {
     /// One share of the cases, chosen by a hash of the id: 1/3, 2/3, 3/3.
     #[arg(long, value_name = "I/N", requires = "check")]
     pub shard: Option<Shard>,
-    /// Send at most so many requests; cases beyond are skipped.
+    /// Send at most so many requests; cases beyond are skipped. Where absent 60 to a server that is not ours and has no puppets,
+    /// else without limit.
     #[arg(long, value_name = "N", requires = "check")]
     pub max_requests: Option<usize>,
     /// Known failures, a line each: `PATTERN [RULE] # reason`. They do not count, and one that no longer shows is told. Stands
@@ -226,7 +228,7 @@ pub struct RejudgeArgs {
     /// The body of the streamed reply.
     #[arg(long, value_name = "FILE", requires = "request")]
     pub stream: Option<PathBuf>,
-    /// The profile of rules.
+    /// The profile of the server that answered.
     #[arg(long, value_name = "NAME", default_value = "openai")]
     pub profile: String,
 }

@@ -43,7 +43,7 @@ fn heard(format: &str) -> Vec<Heard> {
         model: Model::Puppets(vec![format.to_owned()]),
         cadence: Cadence::Header(ROUNDS.to_vec()),
         plant: None,
-        fields: serde_json::Map::new(),
+        fields: Vec::new(),
         repeat: 1,
     };
     let is_spoken = |case: &Arc<Case>| case.says.is_some() && case.format.as_deref() == Some(format);

@@ -48,6 +48,16 @@ struct From {
     version: String,
     model: String,
     profile: String,
+    dropped: Vec<Dropped>,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Dropped {
+    field: String,
+    #[serde(deserialize_with = "present")]
+    instead: Option<String>,
+    said: String,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -230,6 +240,7 @@ fn the_document_has_exactly_these_fields() {
         ("tfproxy", env!("CARGO_PKG_VERSION"))
     );
     let from = &document.upstream;
+    assert_eq!(from.dropped, []);
     let from = [&from.url, &from.server, &from.version, &from.model, &from.profile];
     assert_eq!(from, ["bundled", "tfengine", "0.1.0", "puppet", "tfengine"]);
     let totals = Totals {
@@ -297,6 +308,20 @@ fn a_right_answer_stands_apart_from_what_the_modes_gave() {
     let values = |f: &Found| [&f.right, &f.whole, &f.stream].map(|value| value.clone().unwrap_or_default());
     let found: Vec<_> = case.findings.iter().map(values).collect();
     assert_eq!(found, [["{}", "said", ""], ["{}", "said", "said"], ["{}", "", "said"]]);
+}
+
+#[test]
+fn what_was_dropped_stands_with_the_upstream() {
+    let one = |field, instead, said: &str| tfproxy::run::Dropped { field, instead, said: said.to_owned() };
+    let all = vec![one("seed", None, "no seed"), one("max_tokens", Some("max_completion_tokens"), "no")];
+    let document = written(&report(vec![RunEvent::Dropped(all)]));
+    let told: Vec<_> = document
+        .upstream
+        .dropped
+        .iter()
+        .map(|d| (d.field.as_str(), d.instead.as_deref(), d.said.as_str()))
+        .collect();
+    assert_eq!(told, [("seed", None, "no seed"), ("max_tokens", Some("max_completion_tokens"), "no")]);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn breaches(exchange: &Exchange) -> Vec<Breach> {
     let reply = fold(Dialect::OpenaiChat, exchange.status(), &decoded, &Lens::STRICT);
     check(
         &Facts { exchange, asked: &asked, decoded: &decoded, reply: &reply, expect: None },
-        &Profile::STRICT,
+        Profile::strict(),
     )
 }
 
@@ -142,7 +142,7 @@ fn a_reading_that_depends_on_how_it_is_done_is_told() {
     spoilt.events[0].payload = Payload::Other;
     spoilt.events[0].data = "".into();
     let told = |decoded| -> Vec<&str> {
-        reread::check(&exchange, decoded, &Profile::OPENAI).iter().map(|breach| breach.rule).collect()
+        reread::check(&exchange, decoded, Profile::openai()).iter().map(|breach| breach.rule).collect()
     };
     assert_eq!(told(&right), [""; 0]);
     assert_eq!(told(&spoilt), REREAD);

@@ -51,6 +51,7 @@ fn one_answer(expect: &Expect, reply: &Reply, rounds: &str) -> (Expected, Vec<Di
     let mut found = Vec::new();
     compare_calls(expect, reply, &mut found);
     compare_texts(expect, reply, &mut found);
+    compare_json(expect, reply, &mut found);
     let expected = Expected::of(expect, &found);
     compare_finish(expect, reply, &mut found);
     compare_deltas(expect, reply, rounds, &mut found);
@@ -59,6 +60,7 @@ fn one_answer(expect: &Expect, reply: &Reply, rounds: &str) -> (Expected, Vec<Di
 
 fn says_anything(expect: &Expect) -> bool {
     expect.content.is_some()
+        || expect.content_json.is_some()
         || expect.reasoning.is_some()
         || expect.tool_calls.is_some()
         || expect.finish.is_some()
@@ -100,6 +102,17 @@ fn compare_texts(expect: &Expect, reply: &Reply, found: &mut Vec<Difference>) {
             }
             found.push(one);
         }
+    }
+}
+
+/// The content as JSON, however it is written.
+fn compare_json(expect: &Expect, reply: &Reply, found: &mut Vec<Difference>) {
+    let Some(wanted) = &expect.content_json else { return };
+    let came = reply.content();
+    let value = serde_json::from_str::<Value>(&came.value).ok();
+    if value.is_none_or(|value| arguments::canonical(&value) != arguments::canonical(wanted)) {
+        let wanted = Text { value: wanted.to_string(), pieces: Vec::new() };
+        found.push(text::of_texts("expect/content", "content", &wanted, &came));
     }
 }
 
@@ -194,7 +207,8 @@ impl Expected {
 
     /// `found` holds the differences of content, reasoning and calls only.
     fn of(expect: &Expect, found: &[Difference]) -> Self {
-        let compared = expect.content.is_some() || expect.reasoning.is_some() || expect.tool_calls.is_some();
+        let is_said = expect.content.is_some() || expect.content_json.is_some() || expect.reasoning.is_some();
+        let compared = is_said || expect.tool_calls.is_some();
         let blank = |d: &Difference| d.kind == Kind::Whitespace && !d.rule.starts_with("expect/tool-");
         if !compared {
             Self::None

@@ -407,6 +407,23 @@ fn expects(content: Option<&str>, calls: &[(&str, serde_json::Value)], finish: &
     }
 }
 
+#[test]
+fn an_answer_that_is_json_may_be_written_in_any_way() {
+    for (wanted, came, expected) in [
+        (r#"{"a":1,"b":[]}"#, "{ \"b\" : [],\n \"a\" : 1.0 }", Expected::Match),
+        (r#"{"a":1}"#, r#"{"a":"1"}"#, Expected::Mismatch),
+        (r#"{"a":1}"#, r#"{"a":1} and more"#, Expected::Mismatch),
+        ("{}", "", Expected::Mismatch),
+        ("null", "null", Expected::Match),
+    ] {
+        let right = Expect { content_json: serde_json::from_str(wanted).ok(), ..Expect::default() };
+        let (stands, found) = compare_expected(&right, &reply(came, "", &[], "stop"), "-");
+        let rules: Vec<_> = found.iter().map(|d| d.rule).collect();
+        let wrong = if expected == Expected::Match { &[][..] } else { &["expect/content"] };
+        assert_eq!((stands, rules.as_slice()), (expected, wrong), "{wanted} {came}");
+    }
+}
+
 #[track_caller]
 fn check_expected(expect: &Expect, reply: &Reply, expected: Expected, rules: &[&str]) {
     let (came, found) = compare_expected(expect, reply, "-");

@@ -31,8 +31,12 @@ use std::{fs, io, path::Path, sync::Arc};
 /// Known failures of the bundled engine under the built-in cases.
 const KNOWN_FAILING: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../cases/known-failing.txt"));
 
-/// Ordinary requests: all that a server without puppets can be asked, and what puppets are not asked.
-const PROMPTED: &str = "prompted";
+/// Ordinary requests: all that a server without puppets can be asked, and what puppets are not asked. The first let the model
+/// say what it likes, the others leave it no choice.
+const ORDINARY: [&str; 2] = ["prompted", "forced"];
+
+/// Requests that an upstream which may bill for them is sent where the user does not say.
+const MAX_UNASKED: usize = 60;
 
 /// Column behind ids in a list: the same in every list, so that lists can be compared and joined.
 const ID_WIDTH: usize = 60;
@@ -97,8 +101,8 @@ fn asked(mut cases: Vec<Arc<Case>>, settings: &CheckSettings, target: &Target) -
         return cases;
     }
     let has_puppets = !matches!(target.model, Model::Named(_));
-    let is_prompted = |case: &Case| case.id.split('/').next() == Some(PROMPTED);
-    cases.into_iter().filter(|case| is_prompted(case) != has_puppets).collect()
+    let is_ordinary = |case: &Case| case.id.split('/').next().is_some_and(|suite| ORDINARY.contains(&suite));
+    cases.into_iter().filter(|case| is_ordinary(case) != has_puppets).collect()
 }
 
 /// Which options left nothing over.
@@ -168,6 +172,34 @@ fn read_known(name: &str, text: &str) -> Result<Known, Exit> {
     })
 }
 
+/// How many requests are sent at most. What a model that is no puppet says is not known before, and its server may bill for it:
+/// then there is a limit, and how many there will be is said first.
+fn max_requests(
+    settings: &CheckSettings,
+    ready: &Ready,
+    target: &Target,
+    entries: &[Entry],
+) -> Option<usize> {
+    let is_known = ready.found.kind == Kind::Ours || !matches!(target.model, Model::Named(_));
+    if is_known {
+        return settings.max_requests;
+    }
+    let most = settings.max_requests.unwrap_or(MAX_UNASKED);
+    let all: usize =
+        entries.iter().filter_map(|entry| exchanges(entry, target).ok()).map(|all| all.len()).sum();
+    if settings.noise == Noise::Progress {
+        let url = &ready.found.upstream.url;
+        if all <= most {
+            complain(format_args!("{all} requests go to {url}"));
+        } else {
+            complain(format_args!(
+                "at most {most} of {all} requests go to {url} (--max-requests {all} for all)"
+            ));
+        }
+    }
+    Some(most)
+}
+
 async fn run_and_report(
     settings: &CheckSettings,
     ready: &Ready,
@@ -175,6 +207,7 @@ async fn run_and_report(
     entries: Vec<Entry>,
     known: &Known,
 ) -> Stopped {
+    let max_requests = max_requests(settings, ready, &target, &entries);
     let job = Job {
         upstream: ready.found.upstream.clone(),
         entries,
@@ -184,7 +217,7 @@ async fn run_and_report(
         jobs: ready.jobs(settings.jobs),
         retries: settings.retries,
         again: settings.again,
-        max_requests: settings.max_requests,
+        max_requests,
     };
     let mut keeper = Keeper::new(&settings.report, &ready.found.upstream.url, known, settings.noise)
         .map_err(|error| {

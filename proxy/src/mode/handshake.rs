@@ -129,7 +129,7 @@ async fn ask(
     let planned = exchanges(&entry, target)?;
     let planned = planned.iter().find(|planned| planned.mode == mode).ok_or("nothing to ask")?;
     let exchange = sender.exchange(planned).await;
-    let reading = Reading::of(&exchange, None, &Profile::OPENAI);
+    let reading = Reading::of(&exchange, None, Profile::openai());
     match &reading.reply.error {
         Some(failure) => Err(format!("it answered {}", failure.message)),
         None if !reading.is_answer() => Err("it did not answer".to_owned()),

@@ -219,7 +219,7 @@ impl Sink for Collector<'_> {
         match event {
             RunEvent::Done(judged) => self.take(*judged),
             RunEvent::Aborted(why) => self.tried.aborted = Some(why),
-            RunEvent::Started { .. } | RunEvent::Finished { .. } => {}
+            RunEvent::Started { .. } | RunEvent::Dropped(_) | RunEvent::Finished { .. } => {}
         }
     }
 

@@ -9,26 +9,16 @@ use super::{
 };
 use crate::{
     exchange::{Sender, send::NoClient},
-    plan::{Cadence, Entry, Model, Reader, Rounds, Target, Unasked, tokens::Vocabulary},
+    plan::{Along, Cadence, Entry, Model, Reader, Rounds, Target, Unasked, tokens::Vocabulary},
     request::case::Case,
-    rules::Profile,
+    rules::{Profile, profile::Proof},
     run::{
         judge::{Puppet, Terms},
         upstream::{Found, Kind, Unreachable, find_out},
     },
     settings::Access,
 };
-use serde_json::{Map, Value};
 use std::sync::Arc;
-
-/// Tokens a delta, where a server takes a wish: the ends, small primes and more than a marker has.
-const INTERVALS: [u16; 5] = [1, 2, 3, 7, 20];
-
-/// The server that takes such wishes.
-const VARIES: &str = "vLLM";
-
-/// What makes servers tell which tokens a reply comes from, where both modes take it. It changes nothing that is generated.
-const PROVE: [(&str, &str); 1] = [("vLLM", "return_token_ids")];
 
 /// An upstream that is known.
 pub struct Ready {
@@ -38,6 +28,8 @@ pub struct Ready {
     pub sender: Sender,
     /// The profile it is judged by.
     pub profile: &'static Profile,
+    /// The profile that knows how its server is asked: the same, save where that is about rules alone.
+    server: &'static Profile,
     /// The engine, if it is the bundled one.
     pub engine: Option<Engine>,
     /// The puppet in somebody's server, and the format it speaks.
@@ -87,10 +79,7 @@ fn vocabulary(format: &str) -> Result<&'static Vocabulary, NotReady> {
 }
 
 fn profile(name: &str) -> Result<&'static Profile, NotReady> {
-    Profile::find(name).ok_or_else(|| NotReady::NoProfile {
-        name: name.to_owned(),
-        known: Profile::ALL.map(|profile| profile.name).join(", "),
-    })
+    Profile::find(name).ok_or_else(|| NotReady::NoProfile { name: name.to_owned(), known: Profile::names() })
 }
 
 // === impl Ready ===
@@ -112,9 +101,11 @@ impl Ready {
         };
         let sender = Sender::new(root, access.credentials.clone(), access.limits)?;
         let mut found = find_out(&sender, model).await?;
-        let profile = wanted.or_else(|| Profile::find(&found.upstream.profile)).unwrap_or(&Profile::OPENAI);
+        let known = Profile::find(&found.upstream.profile).unwrap_or_else(Profile::openai);
+        let profile = wanted.unwrap_or(known);
+        let server = if profile.server.is_empty() { known } else { profile };
         profile.name.clone_into(&mut found.upstream.profile);
-        Ok(Self { found, sender, profile, engine, puppet: None, reader: None, is_relayed: false })
+        Ok(Self { found, sender, profile, server, engine, puppet: None, reader: None, is_relayed: false })
     }
 
     /// Shakes hands with a puppet of this format.
@@ -163,7 +154,7 @@ impl Ready {
                 model: Model::Handed(Arc::clone(reader)),
                 cadence: Cadence::Pieces(rounds.to_vec()),
                 plant: None,
-                fields: Map::new(),
+                fields: Vec::new(),
                 repeat: 1,
             };
         }
@@ -181,18 +172,24 @@ impl Ready {
                 (false, _) => Cadence::Server,
             },
             plant: None,
-            fields: Map::new(),
+            fields: self.proving(),
             repeat,
         }
     }
 
+    /// What makes the server prove its tokens.
+    fn proving(&self) -> Vec<Along> {
+        let along = |proof: &Proof| Along { fields: proof.fields.clone(), unless: proof.unless.clone() };
+        self.server.proof.iter().map(along).collect()
+    }
+
     fn checkpoint(&self, format: &str, window: usize, thinks: Unasked, repeat: usize) -> Target {
-        let server = self.found.upstream.server.as_str();
-        let prove = PROVE.iter().filter(|(name, _)| *name == server);
-        let mut fields: Map<String, Value> = prove.map(|(_, key)| ((*key).to_owned(), true.into())).collect();
         // Its lead is far beyond any temperature. But where a server constrains what may be said next, the tokens that are
         // left are all as likely, and only without temperature the same in both modes.
-        fields.insert("temperature".to_owned(), 0.into());
+        let temperature = [("temperature".to_owned(), 0.into())].into_iter().collect();
+        let mut fields = self.proving();
+        fields.push(Along { fields: temperature, unless: Vec::new() });
+        let intervals = &self.server.stream_intervals;
         Target {
             model: Model::Checkpoint {
                 name: self.found.upstream.model.clone(),
@@ -200,7 +197,11 @@ impl Ready {
                 window,
                 thinks,
             },
-            cadence: if server == VARIES { Cadence::Interval(INTERVALS.to_vec()) } else { Cadence::Server },
+            cadence: if intervals.is_empty() {
+                Cadence::Server
+            } else {
+                Cadence::Interval(intervals.clone())
+            },
             plant: None,
             fields,
             repeat,

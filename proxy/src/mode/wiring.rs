@@ -65,14 +65,14 @@ pub async fn replay(settings: ReplaySettings) -> Exit {
         fail_on: FailOn::Error,
     };
     // What a plant did is repeated by the plant.
-    let wiring = wiring(&settings.access, of_profile(&Profile::OPENAI), Plants::Allowed);
+    let wiring = wiring(&settings.access, of_profile(Profile::openai()), Plants::Allowed);
     exit(replay::replay(&options, &wiring, &mut output()).await)
 }
 
 /// Judges recorded bytes.
 pub fn rejudge(args: RejudgeArgs) -> Exit {
     let Some(profile) = Profile::find(&args.profile) else {
-        complain(format_args!("no profile is called {:?}", args.profile));
+        complain(format_args!("no profile is called {:?}: write one of {}", args.profile, Profile::names()));
         return Exit::Usage;
     };
     let source = match args.request {
@@ -135,23 +135,23 @@ fn twins() -> TwinOf {
 
 /// The terms of an upstream; of any server where it does not say who it is.
 async fn terms(access: &Access) -> Terms {
-    let Some(root) = &access.root else { return of_profile(&Profile::TFENGINE) };
+    let Some(root) = &access.root else { return of_profile(Profile::tfengine()) };
     let sender = crate::exchange::Sender::new(root.clone(), access.credentials.clone(), access.limits);
-    let Ok(sender) = sender else { return of_profile(&Profile::OPENAI) };
+    let Ok(sender) = sender else { return of_profile(Profile::openai()) };
     let found = find_out(&sender, None).await;
     let profile = found.ok().and_then(|found| Profile::find(&found.upstream.profile));
-    of_profile(profile.unwrap_or(&Profile::OPENAI))
+    of_profile(profile.unwrap_or(Profile::openai()))
 }
 
 fn of_profile(profile: &'static Profile) -> Terms {
-    let kind = if profile.name == Profile::TFENGINE.name { Kind::Ours } else { Kind::Foreign };
+    let kind = if profile.name == Profile::tfengine().name { Kind::Ours } else { Kind::Foreign };
     Terms { profile, kind, puppet: Puppet::None, repeat: String::new() }
 }
 
 /// Judges exchanges by what their case expected, where they have one.
 fn judging(terms: Terms) -> Judge {
     Arc::new(move |request, exchanges, case| {
-        let terms = if signed_by_ours(exchanges) { of_profile(&Profile::TFENGINE) } else { terms.clone() };
+        let terms = if signed_by_ours(exchanges) { of_profile(Profile::tfengine()) } else { terms.clone() };
         judge(&entry(request, case), exchanges, &terms)
     })
 }

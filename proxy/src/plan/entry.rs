@@ -75,6 +75,11 @@ impl Entry {
         said(&self.case).is_some_and(|said| self.tokens == Some(said + 1))
     }
 
+    /// Whether an error is what should come.
+    pub fn wants_error(&self) -> bool {
+        self.needs.contains(&Need::Error) || self.expect.as_ref().is_some_and(|expect| expect.error.is_some())
+    }
+
     /// Whether a puppet is told what to say.
     pub fn is_puppet(&self) -> bool {
         self.case.says.is_some()

@@ -28,10 +28,19 @@ pub struct Target {
     pub cadence: Cadence,
     /// A plant or decoy to switch on.
     pub plant: Option<String>,
-    /// What every body says besides, where the case does not say it: what makes a server prove its tokens.
-    pub fields: Map<String, Value>,
+    /// What bodies say besides, where the case does not say it: what makes a server prove its tokens.
+    pub fields: Vec<Along>,
     /// How often all of it is asked, at least once.
     pub repeat: usize,
+}
+
+/// Fields that are sent along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Along {
+    /// The fields.
+    pub fields: Map<String, Value>,
+    /// Keys of a body beside which they are not: the server refuses that in one of the modes.
+    pub unless: Vec<String>,
 }
 
 /// Who answers.
@@ -68,14 +77,15 @@ pub enum Unasked {
 /// Who decides how a reply is cut into deltas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cadence {
-    /// The server; it is asked whole, streamed, streamed, whole, so that what it keeps between requests cancels out.
+    /// The server; it is asked whole, streamed, streamed, whole, so that what it keeps between requests cancels out; once each
+    /// where it should refuse.
     Server,
     /// We do, by a header.
     Header(Vec<Rounds>),
     /// We do, by a suffix of the model's name, since a gateway may drop headers.
     ModelName(Vec<Rounds>),
     /// We do, by the key `stream_interval` of the body: so many tokens a delta.
-    Interval(Vec<u16>),
+    Interval(Vec<u32>),
     /// We do: the server is handed piece after piece.
     Pieces(Vec<Rounds>),
 }
@@ -127,13 +137,15 @@ pub fn exchanges(entry: &Entry, target: &Target) -> Result<Vec<Planned>, String>
     let is_own = entry.body.get("model").and_then(Value::as_str).is_some_and(|m| m.contains("+rounds-"));
     let cadence = if is_own { &Cadence::Server } else { &target.cadence };
     let once: Vec<(Mode, Option<Rounds>)> = match cadence {
+        // An error is no matter of chance.
+        Cadence::Server if entry.wants_error() => [Mode::Whole, Mode::Stream].map(|m| (m, None)).into(),
         Cadence::Server => [Mode::Whole, Mode::Stream, Mode::Stream, Mode::Whole].map(|m| (m, None)).into(),
         Cadence::Header(rounds) | Cadence::ModelName(rounds) | Cadence::Pieces(rounds) => {
             let streams = rounds.iter().map(|r| (Mode::Stream, Some(*r)));
             [(Mode::Whole, None)].into_iter().chain(streams).collect()
         }
         Cadence::Interval(tokens) => {
-            let streams = tokens.iter().map(|n| (Mode::Stream, Some(Rounds::Every(u32::from(*n)))));
+            let streams = tokens.iter().map(|n| (Mode::Stream, Some(Rounds::Every(*n))));
             [(Mode::Whole, None)].into_iter().chain(streams).chain([(Mode::Whole, None)]).collect()
         }
     };
@@ -165,7 +177,10 @@ fn planned(
     let is_native = entry.case.body.is_some();
     let mut asked = if is_native { body.clone() } else { with_model(body, &model) };
     if !is_native {
-        for (key, value) in &target.fields {
+        let fits = |along: &&Along| !along.unless.iter().any(|key| body.contains_key(key));
+        // No tokens are proven by an error, and a field that is refused would stand in for what should be.
+        let along = target.fields.iter().filter(|_| !entry.wants_error()).filter(fits);
+        for (key, value) in along.flat_map(|along| &along.fields) {
             asked.entry(key.clone()).or_insert_with(|| value.clone());
         }
         if let (Cadence::Interval(_), Some(Rounds::Every(tokens)), Mode::Stream) =

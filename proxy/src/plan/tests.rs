@@ -21,7 +21,7 @@ fn puppets(cadence: Cadence) -> Target {
         model: Model::Puppets(vec!["hermes".to_owned(), "glm".to_owned()]),
         cadence,
         plant: None,
-        fields: serde_json::Map::new(),
+        fields: Vec::new(),
         repeat: 1,
     }
 }
@@ -160,6 +160,8 @@ fn a_server_with_its_own_cadence_is_asked_in_both_orders() {
     assert_eq!(modes(&target), [Mode::Whole, Mode::Stream, Mode::Stream, Mode::Whole]);
     target.repeat = 2;
     assert_eq!(modes(&target).len(), 8);
+    let error = r#"{"id": "x/a", "request": {}, "needs": ["error"], "expect": {"error": {"status": 400}}}"#;
+    assert_eq!(bodies(error, &puppets(Cadence::Server)).len(), 2, "an error is no matter of chance");
 }
 
 #[test]
@@ -186,9 +188,31 @@ fn a_native_body_is_sent_as_it_is() {
     assert_eq!((all.len(), all[0].as_str()), (4, r#"{"model":"m+rounds-0"}"#));
 }
 
+fn along(key: &str, value: Value, unless: &[&str]) -> Along {
+    let fields = [(key.to_owned(), value)].into_iter().collect();
+    Along { fields, unless: unless.iter().map(|key| (*key).to_owned()).collect() }
+}
+
+#[test]
+fn what_proves_tokens_goes_along_where_the_server_takes_it() {
+    let fields = vec![along("ids", json!(true), &[]), along("logprobs", json!(true), &["tools", "x"])];
+    let target = Target { model: Model::Named("m".to_owned()), fields, ..puppets(Cadence::Server) };
+    for (request, expect) in [
+        (r#""request": {"a": 1}"#, r#"{"model":"m","a":1,"ids":true,"logprobs":true}"#),
+        (r#""request": {"ids": false, "tools": []}"#, r#"{"model":"m","ids":false,"tools":[]}"#),
+        (r#""body": {"a": 1}, "dialect": "openai-chat""#, r#"{"a":1}"#),
+        (
+            r#""request": {"a": 1}, "needs": ["error"], "expect": {"error": {"status": 400}}"#,
+            r#"{"model":"m","a":1}"#,
+        ),
+    ] {
+        assert_eq!(bodies(&format!(r#"{{"id": "x/a", {request}}}"#), &target)[0], expect);
+    }
+}
+
 fn checkpoint(thinks: Unasked, cadence: Cadence) -> Target {
     let (name, format) = ("puppet-glm-64".to_owned(), "glm".to_owned());
-    let fields = [("temperature".to_owned(), Value::from(0))].into_iter().collect();
+    let fields = vec![along("temperature", json!(0), &[])];
     Target { model: Model::Checkpoint { name, format, window: 64, thinks }, fields, ..puppets(cadence) }
 }
 

@@ -6,7 +6,7 @@
 use super::{Report, model::Totals};
 use crate::{
     finding::{Fault, Finding, Side},
-    run::{Judged, Sent},
+    run::{Dropped, Judged, Sent},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -44,6 +44,16 @@ struct Upstream<'a> {
     version: &'a str,
     model: &'a str,
     profile: &'a str,
+    /// Fields that it refused, so that they were left out.
+    dropped: Vec<DroppedJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct DroppedJson<'a> {
+    field: &'a str,
+    /// The name under which it was sent instead.
+    instead: Option<&'a str>,
+    said: &'a str,
 }
 
 #[derive(Serialize)]
@@ -149,11 +159,20 @@ impl<'a> Document<'a> {
                 version: &up.version,
                 model: &up.model,
                 profile: &up.profile,
+                dropped: report.dropped.iter().map(DroppedJson::of).collect(),
             },
             totals: TotalsJson::of(report, report.totals()),
             faults: report.faults.iter().map(FaultJson::of).collect(),
             cases: report.entries.iter().map(CaseJson::of).collect(),
         }
+    }
+}
+
+// === impl DroppedJson ===
+
+impl<'a> DroppedJson<'a> {
+    fn of(dropped: &'a Dropped) -> Self {
+        Self { field: dropped.field, instead: dropped.instead, said: &dropped.said }
     }
 }
 

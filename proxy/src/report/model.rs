@@ -12,7 +12,7 @@ use crate::{
     },
     request::Mode,
     run::{
-        FailOn, Judged, Verdict, counted,
+        Dropped, FailOn, Judged, Verdict, counted,
         event::{RunEvent, Upstream},
         fails, is_unanswered,
         verdict::blames,
@@ -27,6 +27,8 @@ pub struct Report {
     /// What proves that replies come from equal tokens and how rounds were varied, in one line; empty where nothing was
     /// answered in both modes.
     pub proof: String,
+    /// Fields that the upstream refused, so that they were left out.
+    pub dropped: Vec<Dropped>,
     /// Entries that were planned.
     pub planned: usize,
     /// Every judged entry, in the order in which they were done.
@@ -93,6 +95,7 @@ impl Report {
                 self.planned = planned;
             }
             RunEvent::Done(judged) => self.entries.push(*judged),
+            RunEvent::Dropped(dropped) => self.dropped = dropped,
             RunEvent::Aborted(reason) => self.aborted = Some(reason),
             RunEvent::Finished { seconds, exchanges, retried } => {
                 self.seconds = seconds;

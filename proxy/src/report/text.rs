@@ -91,6 +91,11 @@ fn header(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     if !report.proof.is_empty() {
         writeln!(out, "proof   {}", plain::line(&report.proof, 2 * SAID_MAX))?;
     }
+    for dropped in &report.dropped {
+        let instead = dropped.instead.map(|name| format!(" for {name}")).unwrap_or_default();
+        let words = format!("{}{instead}, which the server refused: {}", dropped.field, dropped.said);
+        writeln!(out, "dropped {}", plain::line(&words, 2 * SAID_MAX))?;
+    }
     let (cases, retried) = (count(report.entries.len(), "case"), report.retried);
     writeln!(out, "sent    {cases}, {}, {retried} retried, {}", sent(report), duration(report.seconds))
 }

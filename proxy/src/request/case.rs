@@ -103,6 +103,8 @@ pub enum Basis {
 pub struct Expect {
     /// Content; `Some(None)` is null, which equals empty.
     pub content: Option<Option<String>>,
+    /// The value that the content is as JSON, however it is written.
+    pub content_json: Option<Value>,
     /// Reasoning; `Some(None)` is null, which equals empty.
     pub reasoning: Option<Option<String>>,
     /// The calls, in order.

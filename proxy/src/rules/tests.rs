@@ -99,11 +99,11 @@ fn examples_of_rules_that_need_no_anomaly() {
     let mut wrong = Vec::new();
     for rule in catalogue::all() {
         for (at, example) in rule.good.iter().enumerate() {
-            let found = breaches(example, None, &Profile::STRICT);
+            let found = breaches(example, None, Profile::strict());
             wrong.extend(found.iter().filter(|b| b.rule == rule.id).map(|b| format!("good {at} {b:?}")));
         }
         for (at, example) in rule.bad.iter().enumerate().filter(|_| !by_anomaly(rule.id)) {
-            let found = breaches(example, None, &Profile::STRICT);
+            let found = breaches(example, None, Profile::strict());
             let said = found.iter().find(|b| b.rule == rule.id && b.severity == rule.severity);
             if said.is_none_or(|breach| breach.found.is_empty()) {
                 wrong.push(format!("bad {at} of {} said nothing, but {found:?}", rule.id));
@@ -136,7 +136,7 @@ fn anomalies_become_breaches_with_their_bytes() {
         decoded.anomalies.push(Anomaly { span, event: Some(1), kind: kind.clone() });
         let facts =
             Facts { exchange: &exchange, asked: &asked, decoded: &decoded, reply: &reply, expect: None };
-        let found = check(&facts, &Profile::STRICT);
+        let found = check(&facts, Profile::strict());
         assert_eq!(found.iter().map(|b| b.rule).collect::<Vec<_>>(), [*rule]);
         assert_eq!((found[0].span, found[0].event), (Some(span), Some(1)));
     }
@@ -185,8 +185,8 @@ const ENGINE: &[Example] = &[
 #[test]
 fn the_bundled_engine_breaks_nothing() {
     for (at, example) in ENGINE.iter().enumerate() {
-        assert_eq!(breaches(example, None, &Profile::TFENGINE), [], "example {at}");
-        assert_eq!(breaches(example, None, &Profile::OPENAI), [], "example {at}");
+        assert_eq!(breaches(example, None, Profile::tfengine()), [], "example {at}");
+        assert_eq!(breaches(example, None, Profile::openai()), [], "example {at}");
     }
 }
 
@@ -218,7 +218,7 @@ fn decoys_are_met_with_silence() {
         .asking(r#"{"stream":true,"tools":[{"type":"function","function":{"name":"f"}}]}"#),
     ];
     for (at, example) in odd.iter().enumerate() {
-        let found = breaches(example, None, &Profile::TFENGINE);
+        let found = breaches(example, None, Profile::tfengine());
         assert!(found.iter().all(|breach| breach.severity == Severity::Info), "{at}: {found:?}");
     }
 }
@@ -226,13 +226,13 @@ fn decoys_are_met_with_silence() {
 #[test]
 fn what_is_expected_is_no_breach() {
     let leak = stream!(delta!(r#"{"content":"<tool_call>no</tool_call>"}"#), finish!("stop"), done!());
-    assert_eq!(ids(&leak, &Profile::OPENAI), ["openai-chat/markup-leak"; 2]);
+    assert_eq!(ids(&leak, Profile::openai()), ["openai-chat/markup-leak"; 2]);
     let right = Expect { content: Some(Some("<tool_call>no</tool_call>".into())), ..Expect::default() };
-    assert_eq!(breaches(&leak, Some(&right), &Profile::OPENAI), []);
+    assert_eq!(breaches(&leak, Some(&right), Profile::openai()), []);
     let accepted = Expect { accept: vec![right], ..Expect::default() };
-    assert_eq!(breaches(&leak, Some(&accepted), &Profile::OPENAI), []);
+    assert_eq!(breaches(&leak, Some(&accepted), Profile::openai()), []);
     let other = Expect { content: Some(Some("no".into())), ..Expect::default() };
-    assert_eq!(breaches(&leak, Some(&other), &Profile::OPENAI).len(), 2);
+    assert_eq!(breaches(&leak, Some(&other), Profile::openai()).len(), 2);
 
     let broken = stream!(
         call!(r#"{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{\"a"}}"#),
@@ -240,10 +240,10 @@ fn what_is_expected_is_no_breach() {
         done!()
     )
     .asking(r#"{"stream":true,"tools":[{"type":"function","function":{"name":"f"}}]}"#);
-    assert_eq!(ids(&broken, &Profile::OPENAI), ["openai-chat/tool-arguments-json"]);
+    assert_eq!(ids(&broken, Profile::openai()), ["openai-chat/tool-arguments-json"]);
     let call = ExpectCall { name: "f".into(), arguments: json!("{\"a") };
     let right = Expect { tool_calls: Some(vec![call]), ..Expect::default() };
-    assert_eq!(breaches(&broken, Some(&right), &Profile::OPENAI), []);
+    assert_eq!(breaches(&broken, Some(&right), Profile::openai()), []);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn one_fault_is_one_rule() {
         ),
     ];
     for (example, expected) in cases {
-        assert_eq!(ids(&example.asking(tools), &Profile::OPENAI), *expected);
+        assert_eq!(ids(&example.asking(tools), Profile::openai()), *expected);
     }
 }
 
@@ -303,28 +303,12 @@ fn breaches_over_the_cap_are_counted() {
         finish!("stop"),
         done!()
     );
-    let found = breaches(&many, None, &Profile::OPENAI);
+    let found = breaches(&many, None, Profile::openai());
     assert_eq!(found.len(), found::MAX_BREACHES);
     assert_eq!(found[0].path, "choices[0].delta.content");
     assert_eq!((found[0].found.as_str(), found[0].event), ("1", Some(1)));
     assert_eq!(found[3].found, "4 (6 in all)");
     assert!(found[3].span.is_some());
-}
-
-#[test]
-fn profiles_change_severities() {
-    let name = |id, severity| Profile::TFENGINE.severity(id, severity);
-    assert_eq!(name("parity/tool-arguments-text", Severity::Info), Some(Severity::Error));
-    assert_eq!(name("sse/comment", Severity::Info), None);
-    assert_eq!(name("parity/content", Severity::Error), Some(Severity::Error));
-    assert_eq!(Profile::OPENAI.severity("parity/tool-arguments-text", Severity::Info), Some(Severity::Info));
-    for profile in Profile::ALL {
-        assert_eq!(Profile::find(profile.name).unwrap().name, profile.name);
-        for (id, _) in profile.changes {
-            assert!(catalogue::describe(id).is_some(), "{}: {id} is no rule", profile.name);
-        }
-    }
-    assert!(Profile::find("nonsense").is_none());
 }
 
 #[test]
@@ -336,6 +320,6 @@ fn nonsense_is_read_without_a_panic() {
         "data: {\"choices\":{\"a\":1},\"usage\":{\"completion_tokens\":18446744073709551615,\"prompt_tokens\":18446744073709551615,\"total_tokens\":1}}\n\n",
     ];
     for body in bodies {
-        assert!(!breaches(&Example::stream(body), None, &Profile::STRICT).is_empty());
+        assert!(!breaches(&Example::stream(body), None, Profile::strict()).is_empty());
     }
 }

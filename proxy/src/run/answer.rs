@@ -42,6 +42,9 @@ const TRUTHS: [(&str, &str); 9] = [
     ("expect/error", "truth/error"),
 ];
 
+/// What rules of both modes alike against the right answer begin with.
+const TRUTH: &str = "truth/";
+
 // === impl Answer ===
 
 impl Answer {
@@ -95,9 +98,19 @@ impl Answer {
             let is_counted = entry.tokens.is_some() && r.tokens() == entry.tokens;
             matches!(ground.says, Says::WhatItIsTold | Says::Handed) || (is_counted && is_free(r))
         };
+        // A request of fact leaves a model no choice, whatever its tokens: what every reply gets wrong is wrong, save where the
+        // limit left it no room.
+        let is_forced = |r: &Reading<'_>| {
+            entry.case.basis == Basis::Fact && !entry.is_puppet() && r.reply.finish_reason() != Some("length")
+        };
         let each = self.found.iter().zip(answers).flat_map(|(of, reading)| {
-            let said = if is_said(reading) { verdict::Kind::Proven } else { verdict::Kind::Unproven };
-            let kind = move |rule| if needs_proof(rule) { said } else { verdict::Kind::Structure };
+            let (is_said, is_forced) = (is_said(reading), is_forced(reading));
+            let is_proven = move |rule: &str| is_said || (is_forced && rule.starts_with(TRUTH));
+            let said = move |rule: &str| {
+                if is_proven(rule) { verdict::Kind::Proven } else { verdict::Kind::Unproven }
+            };
+            let kind =
+                move |rule: &str| if needs_proof(rule) { said(rule) } else { verdict::Kind::Structure };
             of.found.iter().filter_map(move |d| {
                 let severity = ground.severity(d.rule)?;
                 Some(verdict::Weighed { rule: d.rule, severity, kind: kind(d.rule) })

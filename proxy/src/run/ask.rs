@@ -1,8 +1,10 @@
-//! Makes the exchanges of one entry: in order, with patience for a busy server, and no further once transport fails.
+//! Makes the exchanges of one entry: in order, with patience for a busy server, and no further once transport fails. A field
+//! that the server refuses and the question does not need is left out.
 
+use super::dropped::{Dropped, Refusals, is_wrong, refused};
 use crate::{
     exchange::{Exchange, Sender},
-    plan::Planned,
+    plan::{Entry, Planned},
 };
 use std::time::Duration;
 
@@ -24,17 +26,68 @@ pub struct Asked {
     pub retried: usize,
 }
 
-/// Makes the exchanges.
-pub async fn ask(sender: &Sender, planned: &[Planned], retries: u32) -> Asked {
+/// Makes the exchanges of an entry, without what the server is known to refuse. Where it refuses one more field that the
+/// question does not need, all is asked again without it; if that helps, the field is not sent again in this run.
+pub async fn ask(
+    sender: &Sender,
+    entry: &Entry,
+    planned: &[Planned],
+    retries: u32,
+    refusals: &Refusals,
+) -> Asked {
+    // What should be refused may be so for any reason.
+    if entry.wants_error() {
+        return exchanges(sender, planned, retries, |_| false).await;
+    }
+    let mut planned = refusals.without(planned);
+    let mut asked = exchanges(sender, &planned, retries, |made| unneeded(entry, made).is_some()).await;
+    while let Some(dropped) = unneeded(entry, &asked.exchanges) {
+        let fewer = dropped.from(&planned);
+        let mut again = exchanges(sender, &fewer, retries, |made| unneeded(entry, made).is_some()).await;
+        again.retried += asked.retried + asked.exchanges.len();
+        if is_refused_still(entry, &asked, &again) {
+            let mut all = exchanges(sender, &planned, retries, |_| false).await;
+            all.retried += again.retried + again.exchanges.len();
+            return all;
+        }
+        refusals.note(dropped);
+        (planned, asked) = (fewer, again);
+    }
+    asked
+}
+
+/// Makes the exchanges, as long as there are not enough.
+async fn exchanges(
+    sender: &Sender,
+    planned: &[Planned],
+    retries: u32,
+    is_enough: impl Fn(&[Exchange]) -> bool,
+) -> Asked {
     let mut asked = Asked::default();
     for one in planned {
         let exchange = patiently(sender, one, retries, &mut asked.retried).await;
         asked.exchanges.push(exchange);
-        if asked.exchanges.iter().filter(|e| !e.end.is_clean()).count() >= MAX_BROKEN {
+        let is_broken = asked.exchanges.iter().filter(|e| !e.end.is_clean()).count() >= MAX_BROKEN;
+        if is_broken || is_enough(&asked.exchanges) {
             break;
         }
     }
     asked
+}
+
+/// The field for which the last exchange was refused, if the question does not need it. Where a field of the case's own is
+/// taken in one mode and refused in the other, that is what there is to be found.
+fn unneeded(entry: &Entry, made: &[Exchange]) -> Option<Dropped> {
+    let dropped = refused(made.last()?)?;
+    let is_ours = !entry.body.contains_key(dropped.field);
+    (is_ours || made.len() == 1).then_some(dropped)
+}
+
+/// Whether the exchange at which the first attempt ended is refused again, for something else or for nothing that is named: the
+/// field was not it, or not it alone.
+fn is_refused_still(entry: &Entry, first: &Asked, second: &Asked) -> bool {
+    let same = second.exchanges.get(first.exchanges.len().saturating_sub(1));
+    same.is_some_and(is_wrong) && unneeded(entry, &second.exchanges).is_none()
 }
 
 async fn patiently(sender: &Sender, planned: &Planned, retries: u32, retried: &mut usize) -> Exchange {

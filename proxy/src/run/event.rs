@@ -1,6 +1,6 @@
 //! What a run tells the outside, as it happens. Reports, progress and recorders see nothing else of it.
 
-use super::Judged;
+use super::{Dropped, Judged};
 
 /// One thing that happened in a run, in the order in which it did.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,8 @@ pub enum RunEvent {
     Done(Box<Judged>),
     /// The run stops here, with the reason; what was judged until then stands.
     Aborted(String),
+    /// Fields that the upstream refused, so that they were left out.
+    Dropped(Vec<Dropped>),
     /// The run is over; also after [`RunEvent::Aborted`].
     Finished {
         /// Wall time from the first exchange to the last.

@@ -10,6 +10,7 @@ pub mod answer;
 pub mod ask;
 mod clients;
 mod counts;
+pub mod dropped;
 mod effect;
 pub mod event;
 pub mod judge;
@@ -28,6 +29,7 @@ pub mod workers;
 
 pub use crate::compare::Expected;
 pub use counts::{FailOn, counted, fails, is_unanswered};
+pub use dropped::Dropped;
 pub use tokens::Tokens;
 
 /// What became of one entry (case x dialect, derived variants included).

@@ -76,7 +76,7 @@ mod tests {
         );
         let decoded = crate::decode::decode(&exchange);
         let said = |decoded: &Decoded| -> Vec<String> {
-            check(&exchange, decoded, &Profile::OPENAI)
+            check(&exchange, decoded, Profile::openai())
                 .into_iter()
                 .map(|b| format!("{}: {}", b.rule, b.found))
                 .collect()

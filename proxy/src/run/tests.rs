@@ -88,7 +88,7 @@ fn failed(mode: Mode, status: u16) -> Exchange {
 }
 
 fn terms(kind: Kind) -> Terms {
-    let profile = if kind == Kind::Ours { &Profile::TFENGINE } else { &Profile::OPENAI };
+    let profile = if kind == Kind::Ours { Profile::tfengine() } else { Profile::openai() };
     Terms { profile, kind, puppet: Puppet::None, repeat: "tfproxy --check".to_owned() }
 }
 
@@ -608,7 +608,7 @@ fn a_compressed_answer_is_named_as_one() {
         exchange
     };
     let says =
-        |exchange: &Exchange| match super::stages::Reading::of(exchange, None, &Profile::OPENAI).outcome {
+        |exchange: &Exchange| match super::stages::Reading::of(exchange, None, Profile::openai()).outcome {
             super::verdict::Outcome::Broken(why) => why,
             other => format!("{other:?}"),
         };

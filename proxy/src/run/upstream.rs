@@ -7,6 +7,7 @@ use super::event::Upstream;
 use crate::{
     exchange::{End, Sender},
     plan::tokens,
+    rules::Profile,
 };
 use serde_json::Value;
 
@@ -42,23 +43,6 @@ pub struct Unreachable {
     pub why: String,
 }
 
-/// A path that one kind of server answers, and the key that holds its version.
-type Probe = (&'static str, &'static str, &'static str);
-
-/// What tells foreign servers.
-const PROBES: [Probe; 3] = [
-    ("vLLM", "/version", "version"),
-    ("llama.cpp", "/props", "build_info"),
-    ("Ollama", "/api/version", "version"),
-];
-
-/// What tells our engine's version; that it is ours, its models say.
-const OURS: [Probe; 1] = [("tfengine", "/health", "version")];
-
-/// Names of servers by what they write as the owner of a model.
-const OWNERS: [(&str, &str); 4] =
-    [("tfengine", "tfengine"), ("vllm", "vLLM"), ("sglang", "SGLang"), ("llamacpp", "llama.cpp")];
-
 /// Asks the upstream who it is.
 pub async fn find_out(sender: &Sender, model: Option<&str>) -> Result<Found, Unreachable> {
     let list = match sender.get("/v1/models").await {
@@ -68,17 +52,35 @@ pub async fn find_out(sender: &Sender, model: Option<&str>) -> Result<Found, Unr
         Err(_) => Value::Null,
         Ok(body) => serde_json::from_slice(&body).unwrap_or_default(),
     };
-    let probes = if owner(&list) == Some("tfengine") { OURS.as_slice() } else { &PROBES };
-    let probed = probe(sender, probes).await;
-    Ok(described(sender, &list, probed, model))
+    // The owner is the surest witness: servers answer some of each other's paths.
+    let known = match owner(&list).and_then(Profile::of_owner) {
+        Some(profile) => {
+            let version = probe(sender, [profile]).await.map(|(_, version)| version);
+            Some((profile, version.unwrap_or_default()))
+        }
+        // Ours always says whose its models are.
+        None => probe(sender, Profile::all().iter().filter(|p| *p != Profile::tfengine())).await,
+    };
+    Ok(described(sender, &list, known, model))
 }
 
-async fn probe(sender: &Sender, probes: &[Probe]) -> Option<(&'static str, String)> {
-    for (server, path, key) in probes.iter().copied() {
-        let Ok(body) = sender.get(path).await else { continue };
-        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if let Some(version) = answer.get(key).and_then(Value::as_str) {
-            return Some((server, version.to_owned()));
+/// The first of some profiles that fits what the upstream answers, and its server's version.
+async fn probe(
+    sender: &Sender,
+    profiles: impl IntoIterator<Item = &'static Profile>,
+) -> Option<(&'static Profile, String)> {
+    for profile in profiles {
+        for answer in &profile.answers {
+            let body = match sender.get(&answer.path).await {
+                Ok(body) => body,
+                // The others would hang as well.
+                Err(End::TimedOut) => return None,
+                Err(_) => continue,
+            };
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            if let Some(version) = answer.version_in(&body) {
+                return Some((profile, version));
+            }
         }
     }
     None
@@ -87,34 +89,26 @@ async fn probe(sender: &Sender, probes: &[Probe]) -> Option<(&'static str, Strin
 fn described(
     sender: &Sender,
     list: &Value,
-    probed: Option<(&'static str, String)>,
+    known: Option<(&'static Profile, String)>,
     model: Option<&str>,
 ) -> Found {
     let models = models(list);
     let puppets: Vec<String> =
         tokens::formats().filter(|f| models.contains(&format!("puppet-{f}"))).map(Into::into).collect();
-    let owner = owner(list).and_then(|owner| OWNERS.iter().find(|(name, _)| *name == owner));
-    let kind = if owner.is_some_and(|(name, _)| *name == "tfengine") { Kind::Ours } else { Kind::Foreign };
-    let (server, version) = match (owner, probed) {
-        // The owner is the surer witness: other servers answer some of the paths too.
-        (Some((_, server)), Some((also, version))) if *server == also => ((*server).to_owned(), version),
-        (Some((_, server)), _) => ((*server).to_owned(), String::new()),
-        (None, Some((server, version))) => (server.to_owned(), version),
-        (None, None) => (String::new(), String::new()),
-    };
     let asked = match (model, puppets.is_empty()) {
         (Some(named), _) => named.to_owned(),
         (None, false) => "puppet".to_owned(),
         // Servers with one model take any name.
         (None, true) => models.first().cloned().unwrap_or_else(|| "default".to_owned()),
     };
-    let profile = if kind == Kind::Ours { "tfengine" } else { "openai" };
+    let (profile, version) = known.unwrap_or_else(|| (Profile::openai(), String::new()));
+    let kind = if profile == Profile::tfengine() { Kind::Ours } else { Kind::Foreign };
     let upstream = Upstream {
         url: sender.root().to_string(),
-        server,
+        server: profile.server.clone(),
         version,
         model: asked,
-        profile: profile.to_owned(),
+        profile: profile.name.clone(),
     };
     Found { upstream, models, puppets, kind }
 }
@@ -134,50 +128,97 @@ mod tests {
     use crate::exchange::{Credentials, Limits};
     use serde_json::json;
     use std::time::Duration;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
 
-    fn found(list: &Value, probed: Option<(&'static str, &str)>, model: Option<&str>) -> Found {
-        let limits = Limits::of(Duration::from_secs(1));
-        let sender =
-            Sender::new("http://localhost:1".parse().unwrap(), Credentials::default(), limits).unwrap();
-        described(&sender, list, probed.map(|(s, v)| (s, v.to_owned())), model)
-    }
-
-    fn list(id: &str, owner: &str) -> Value {
-        json!({"object": "list", "data": [{"id": id, "owned_by": owner}]})
-    }
-
-    #[test]
-    fn our_engine_is_known_by_its_models() {
-        let found = found(&list("puppet-glm", "tfengine"), None, None);
-        assert_eq!((found.kind, found.puppets.as_slice()), (Kind::Ours, ["glm".to_owned()].as_slice()));
-        assert_eq!(
-            (found.upstream.server.as_str(), found.upstream.profile.as_str()),
-            ("tfengine", "tfengine")
-        );
-        assert_eq!(found.upstream.model, "puppet");
-    }
-
-    #[test]
-    fn a_foreign_server_is_known_by_its_models_and_paths() {
-        for (list, probed, expect) in [
-            (list("m", "vllm"), Some(("vLLM", "0.32.0")), ("vLLM", "0.32.0", "m")),
-            (list("m", "me"), Some(("Ollama", "1")), ("Ollama", "1", "m")),
-            (list("m", "sglang"), Some(("vLLM", "1")), ("SGLang", "", "m")),
-            (Value::Null, None, ("", "", "default")),
-            (json!({"data": [7]}), None, ("", "", "default")),
-        ] {
-            let found = found(&list, probed, None);
-            let upstream = &found.upstream;
-            assert_eq!(
-                (upstream.server.as_str(), upstream.version.as_str(), upstream.model.as_str()),
-                expect
-            );
-            assert_eq!((found.kind, upstream.profile.as_str()), (Kind::Foreign, "openai"));
+    /// Answers these paths, each connection once, and nothing else.
+    async fn serve(listener: TcpListener, answers: Vec<(&'static str, Value)>) {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = [0; 4096];
+            let read = socket.read(&mut request).await.unwrap();
+            let head = String::from_utf8_lossy(&request[..read]).into_owned();
+            let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+            let answer = answers.iter().find(|(own, _)| *own == path);
+            let (status, body) =
+                answer.map_or(("404 Not Found", "no".to_owned()), |(_, b)| ("200 OK", b.to_string()));
+            let length = body.len();
+            let text =
+                format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+            _ = socket.write_all(text.as_bytes()).await;
         }
     }
 
-    #[test]
-    fn the_user_names_the_model() {
-        assert_eq!(found(&list("m", "vllm"), None, Some("other")).upstream.model, "other");
+    async fn found(answers: Vec<(&'static str, Value)>, model: Option<&str>) -> Found {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let root = format!("http://{}", listener.local_addr().unwrap());
+        let limits = Limits::of(Duration::from_secs(30));
+        let sender = Sender::new(root.parse().unwrap(), Credentials::default(), limits).unwrap();
+        tokio::select! {
+            () = serve(listener, answers) => unreachable!("it serves for ever"),
+            found = find_out(&sender, model) => found.unwrap(),
+        }
+    }
+
+    fn list(id: &str, owner: &str) -> (&'static str, Value) {
+        ("/v1/models", json!({"object": "list", "data": [{"id": id, "owned_by": owner}]}))
+    }
+
+    #[tokio::test]
+    async fn our_engine_is_known_by_its_models() {
+        let answers = vec![list("puppet-glm", "tfengine"), ("/health", json!({"version": "0.1.0"}))];
+        let found = found(answers, None).await;
+        assert_eq!((found.kind, found.puppets.as_slice()), (Kind::Ours, ["glm".to_owned()].as_slice()));
+        let upstream = found.upstream;
+        assert_eq!([upstream.server, upstream.version, upstream.profile], ["tfengine", "0.1.0", "tfengine"]);
+        assert_eq!(upstream.model, "puppet");
+    }
+
+    #[tokio::test]
+    async fn a_foreign_server_is_known_by_its_models_and_paths() {
+        let version = |path: &'static str| (path, json!({"version": "1.2"}));
+        for (answers, expect) in [
+            (vec![list("m", "vllm"), version("/version")], ["vLLM", "1.2", "m", "vllm"]),
+            (vec![list("m", "vllm")], ["vLLM", "", "m", "vllm"]),
+            (vec![list("m", "me"), version("/version")], ["vLLM", "1.2", "m", "vllm"]),
+            (vec![list("m", "me"), version("/api/version")], ["Ollama", "1.2", "m", "ollama"]),
+            // The owner is the surer witness: other servers answer some of the paths too.
+            (vec![list("m", "sglang"), version("/version")], ["SGLang", "", "m", "sglang"]),
+            (
+                vec![list("m", "sglang"), ("/server_info", json!({"version": "0.5", "internal_states": []}))],
+                ["SGLang", "0.5", "m", "sglang"],
+            ),
+            (vec![("/props", json!({"build_info": "b1-x"}))], ["llama.cpp", "b1-x", "default", "llamacpp"]),
+            (vec![("/info", json!({"version": "3.3", "max_best_of": 2}))], ["TGI", "3.3", "default", "tgi"]),
+            (vec![version("/info")], ["", "", "default", "openai"]),
+            (
+                vec![("/api/v0/models", json!({"data": [{"id": "m", "compatibility_type": "gguf"}]}))],
+                ["LM Studio", "", "default", "lmstudio"],
+            ),
+            (
+                vec![list("m", "openai"), ("/health/readiness", json!({"litellm_version": "1.60"}))],
+                ["LiteLLM", "1.60", "m", "litellm"],
+            ),
+            (
+                vec![list("m", "openai"), ("/health/liveliness", json!("I'm alive!")), version("/version")],
+                ["LiteLLM", "", "m", "litellm"],
+            ),
+            // Whose models they are not says nothing of the path that tells our own engine's version.
+            (vec![list("m", "me"), version("/health")], ["", "", "m", "openai"]),
+            (vec![], ["", "", "default", "openai"]),
+            (vec![("/v1/models", json!({"data": [7]}))], ["", "", "default", "openai"]),
+        ] {
+            let found = found(answers, None).await;
+            let upstream = &found.upstream;
+            assert_eq!([&upstream.server, &upstream.version, &upstream.model, &upstream.profile], expect);
+            assert_eq!(found.kind, Kind::Foreign);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_user_names_the_model() {
+        assert_eq!(found(vec![list("m", "vllm")], Some("other")).await.upstream.model, "other");
     }
 }

@@ -9,6 +9,7 @@
 use super::{
     Judged, Verdict,
     ask::ask,
+    dropped::Refusals,
     event::{RunEvent, Upstream},
     judge::{Terms, judge, skipped},
     judging::Judging,
@@ -101,6 +102,8 @@ struct Bench {
     judge: Judge,
     retries: u32,
     again: u32,
+    /// Fields that the upstream refuses.
+    refusals: Refusals,
     /// One permit for each entry that is under way or waits for its turn.
     room: Arc<Semaphore>,
     judging: Judging,
@@ -145,6 +148,10 @@ async fn work_off(bench: &Arc<Bench>, jobs: usize, sink: &mut impl Sink, stop: i
         sink.event(RunEvent::Aborted(why));
     }
     workers.shutdown().await;
+    let dropped = bench.refusals.all();
+    if !dropped.is_empty() {
+        sink.event(RunEvent::Dropped(dropped));
+    }
     let (exchanges, retried) = (progress.sent, progress.retried);
     sink.event(RunEvent::Finished { seconds: clock.seconds(), exchanges, retried });
 }
@@ -271,6 +278,7 @@ impl Bench {
             judge,
             retries: job.retries,
             again: job.again,
+            refusals: Refusals::default(),
             room: Arc::new(Semaphore::new(MAX_EARLY.max(job.jobs))),
             judging: Judging::start(),
         }
@@ -280,14 +288,14 @@ impl Bench {
     /// entry is unstable. Gives the exchanges that were judged and the number of further ones.
     async fn answer(self: &Arc<Self>, entry: &Entry, planned: &[Planned]) -> (Judged, Vec<Exchange>, usize) {
         let sender = self.sender.within(self.budget.of_case());
-        let asked = ask(&sender, planned, self.retries).await;
+        let asked = ask(&sender, entry, planned, self.retries, &self.refusals).await;
         let mut retried = asked.retried;
         let (mut judged, exchanges) = self.judged(entry, asked.exchanges).await;
         for attempt in 1..=self.again {
             if !matches!(judged.verdict, Verdict::Fail | Verdict::Suspect | Verdict::Error) {
                 break;
             }
-            let asked = ask(&sender, planned, self.retries).await;
+            let asked = ask(&sender, entry, planned, self.retries, &self.refusals).await;
             retried += asked.exchanges.len() + asked.retried;
             if self.judged(entry, asked.exchanges).await.0.verdict == Verdict::Pass {
                 judged.reason = Some(vanished(&judged, attempt));

@@ -499,7 +499,7 @@ impl Pair {
             entry.expect = Some(right.expect.clone());
             entry.case = Arc::new(Case { basis: right.basis, ..(*entry.case).clone() });
         }
-        let profile = if kind == Kind::Ours { &Profile::TFENGINE } else { &Profile::OPENAI };
+        let profile = if kind == Kind::Ours { Profile::tfengine() } else { Profile::openai() };
         let judged =
             judge(&entry, exchanges, &Terms { profile, kind, puppet: Puppet::None, repeat: String::new() });
         let mut found: Vec<String> = judged.findings.into_iter().map(|finding| finding.rule).collect();

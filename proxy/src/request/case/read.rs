@@ -239,6 +239,7 @@ fn consistent(object: &Object<'_>, case: &Case) {
 fn expect(object: Object<'_>) -> Expect {
     let read = Expect {
         content: object.text_or_null("content"),
+        content_json: object.value("content_json").cloned(),
         reasoning: object.text_or_null("reasoning"),
         tool_calls: calls(&object),
         finish: object.text("finish"),
@@ -246,6 +247,9 @@ fn expect(object: Object<'_>) -> Expect {
         error: object.object("error").and_then(error),
         accept: Vec::new(),
     };
+    if read.content.is_some() && read.content_json.is_some() {
+        object.mistake("content_json", "means nothing beside content");
+    }
     object.end();
     read
 }

@@ -88,6 +88,7 @@ fn what_cannot_be_meant_is_a_mistake() {
         (of(r#""needs": [null]"#), "needs: should be a list of strings, not [null]"),
         (of(r#""needs": ["error"]"#), "needs: an error needs expect.error: which one is right"),
         (of(r#""needs": ["error"], "expect": {"content": ""}"#), "needs: an error needs expect.error"),
+        (of(r#""expect": {"content": "", "content_json": 1}"#), "content_json: means nothing beside content"),
         (r#"{"id": "-x/y", "request": {}}"#.to_owned(), "no dot or hyphen first"),
         (r#"{"id": "x/../y", "request": {}}"#.to_owned(), "no dot or hyphen first"),
     ] {

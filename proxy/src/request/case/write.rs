@@ -58,6 +58,7 @@ fn expected(expect: &Expect) -> Value {
     let mut map = Map::new();
     let mut put = |key: &str, value: Option<Value>| map.extend(value.map(|v| (key.to_owned(), v)));
     put("content", expect.content.clone().map(Value::from));
+    put("content_json", expect.content_json.clone());
     put("reasoning", expect.reasoning.clone().map(Value::from));
     put("tool_calls", expect.tool_calls.as_ref().map(|calls| calls.iter().map(call).collect()));
     put("finish", expect.finish.clone().map(Value::from));
@@ -84,6 +85,7 @@ mod tests {
         let text = r#"[
             {"id": "a/b", "about": "x", "format": "glm", "says": "s", "ends": {"stop": ["e"]}, "needs": ["call", "length"], "basis": "fact",
              "expect": {"content": null, "reasoning": "r", "tool_calls": [{"name": "f", "arguments": {"n": 1.50}}], "finish": "stop", "argument_deltas_at_least": ["3", 4]}},
+            {"id": "a/e", "request": {}, "expect": {"content_json": [null]}},
             {"id": "a/c", "request": {"messages": []}, "expect": {"error": {"status": 400, "code": "c"}}, "tags": ["t"]},
             {"id": "a/d", "body": {"model": "m"}, "dialect": "openai-chat", "expect": {}}]"#;
         let (cases, _) = read_cases("c.json", text);
@@ -92,6 +94,6 @@ mod tests {
             assert_eq!(mistakes, []);
             assert_eq!(again, [Case { line: 1, ..case.clone() }]);
         }
-        assert_eq!(cases.len(), 3);
+        assert_eq!(cases.len(), 4);
     }
 }

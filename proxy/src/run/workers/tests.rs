@@ -39,7 +39,7 @@ impl Sink for Heard {
             RunEvent::Done(judged) => self.done.push((judged.id, judged.verdict)),
             RunEvent::Aborted(why) => self.aborted = Some(why),
             RunEvent::Finished { exchanges, .. } => self.sent = exchanges,
-            RunEvent::Started { .. } => {}
+            RunEvent::Started { .. } | RunEvent::Dropped(_) => {}
         }
     }
 
@@ -68,12 +68,12 @@ fn bench(listener: &TcpListener, entries: usize, max_requests: Option<usize>, ju
             model: Model::Named("m".to_owned()),
             cadence: Cadence::Server,
             plant: None,
-            fields: serde_json::Map::new(),
+            fields: Vec::new(),
             repeat: 1,
         },
         sender,
         terms: Terms {
-            profile: &Profile::OPENAI,
+            profile: Profile::openai(),
             kind: Kind::Foreign,
             puppet: crate::run::judge::Puppet::None,
             repeat: String::new(),
