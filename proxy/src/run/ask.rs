@@ -42,7 +42,7 @@ pub async fn ask(
     let mut planned = refusals.without(planned);
     let mut asked = exchanges(sender, &planned, retries, |made| unneeded(entry, made).is_some()).await;
     while let Some(dropped) = unneeded(entry, &asked.exchanges) {
-        let fewer = dropped.from(&planned);
+        let fewer = dropped.strip(&planned);
         let mut again = exchanges(sender, &fewer, retries, |made| unneeded(entry, made).is_some()).await;
         again.retried += asked.retried + asked.exchanges.len();
         if is_refused_still(entry, &asked, &again) {

@@ -97,17 +97,17 @@ fn named_at(text: &str, field: &str) -> Option<usize> {
 
 impl Dropped {
     /// The same requests without the field, or with it under its other name.
-    pub fn from(&self, planned: &[Planned]) -> Vec<Planned> {
-        planned.iter().map(|one| self.from_one(one)).collect()
+    pub fn strip(&self, planned: &[Planned]) -> Vec<Planned> {
+        planned.iter().map(|one| self.strip_one(one)).collect()
     }
 
-    fn from_one(&self, planned: &Planned) -> Planned {
+    fn strip_one(&self, planned: &Planned) -> Planned {
         let Some(Value::Object(body)) = planned.request.json() else { return planned.clone() };
         if !body.contains_key(self.field) {
             return planned.clone();
         }
         let mut fewer = planned.clone();
-        fewer.request.body = Bytes::from(Value::Object(self.from_body(body)).to_string());
+        fewer.request.body = Bytes::from(Value::Object(self.strip_body(body)).to_string());
         if self.field == INTERVAL {
             // The server cuts as it likes.
             fewer.rounds = None;
@@ -115,7 +115,7 @@ impl Dropped {
         fewer
     }
 
-    fn from_body(&self, body: Map<String, Value>) -> Map<String, Value> {
+    fn strip_body(&self, body: Map<String, Value>) -> Map<String, Value> {
         let with = SPARE.iter().find(|(field, _)| *field == self.field).map_or(&[][..], |(_, with)| with);
         let kept = body.into_iter().filter_map(|(key, value)| match self.instead {
             Some(instead) if key == self.field => Some((instead.to_owned(), value)),
@@ -131,7 +131,7 @@ impl Dropped {
 impl Refusals {
     /// Requests without all that is refused.
     pub fn without(&self, planned: &[Planned]) -> Vec<Planned> {
-        self.all().iter().fold(planned.to_vec(), |planned, dropped| dropped.from(&planned))
+        self.all().iter().fold(planned.to_vec(), |planned, dropped| dropped.strip(&planned))
     }
 
     /// From here on the field is sent no more.
@@ -183,7 +183,7 @@ mod tests {
     /// The body once all that a refusal names is dropped.
     fn left(body: &str, status: u16, answer: &str) -> Option<String> {
         let dropped = refused(&exchange(body, status, answer))?;
-        Some(String::from_utf8(dropped.from(&[planned(body)])[0].request.body.to_vec()).unwrap())
+        Some(String::from_utf8(dropped.strip(&[planned(body)])[0].request.body.to_vec()).unwrap())
     }
 
     #[test]

@@ -43,12 +43,12 @@ struct Signs {
     #[serde(default)]
     owners: Vec<String>,
     #[serde(default)]
-    answers: Vec<Path>,
+    answers: Vec<Answers>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Path {
+struct Answers {
     path: String,
     version: Option<String>,
     holds: Option<String>,
@@ -141,8 +141,8 @@ fn treatment(word: &str) -> Option<Treatment> {
     })
 }
 
-fn answers(written: Vec<Path>) -> Result<Vec<Answer>, String> {
-    let answer = |(at, Path { path, version, holds, says }): (usize, Path)| {
+fn answers(written: Vec<Answers>) -> Result<Vec<Answer>, String> {
+    let answer = |(at, Answers { path, version, holds, says }): (usize, Answers)| {
         if !path.starts_with('/') {
             return Err(format!("signs.answers[{at}].path: {path:?} does not begin with a slash"));
         }
