@@ -182,6 +182,24 @@ mod tests {
         assert_eq!(ends("glm", Thinking::Off), "|></think>");
     }
 
+    /// Servers render twice and take what the invitation adds for the start of the reply.
+    #[test]
+    fn an_invitation_adds_the_opening_of_a_turn_and_nothing_before_it() {
+        let messages = Value::from(Serde([serde_json::json!({"role": "user", "content": "x"})]));
+        for format in formats() {
+            for thinking in Thinking::ALL {
+                let render = |invite: bool| {
+                    let context = context! { messages => messages.clone(), enable_thinking => thinking.flag(),
+                    add_generation_prompt => invite };
+                    environment().unwrap().render_str(built_in(format), context).unwrap()
+                };
+                let invited = render(true);
+                let added = invited.strip_prefix(&render(false)).unwrap();
+                assert!(added.starts_with("<|"), "{format} {thinking:?}: {added:?}");
+            }
+        }
+    }
+
     #[test]
     fn tools_and_a_whole_conversation_are_written() {
         let call = serde_json::json!({"id": "c", "type": "function",
