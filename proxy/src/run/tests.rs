@@ -607,11 +607,16 @@ fn a_compressed_answer_is_named_as_one() {
         headers.push(("content-encoding".to_owned(), coding.to_owned()));
         exchange
     };
-    let says =
-        |exchange: &Exchange| match super::stages::Reading::of(exchange, None, &Profile::OPENAI).outcome {
-            super::verdict::Outcome::Broken(why) => why,
-            other => format!("{other:?}"),
-        };
+    let says = |exchange: &Exchange| match super::stages::Reading::of(
+        exchange,
+        super::stages::Known::default(),
+        &Profile::OPENAI,
+    )
+    .outcome
+    {
+        super::verdict::Outcome::Broken(why) => why,
+        other => format!("{other:?}"),
+    };
     for (mode, media, coding, expect) in [
         (Mode::Whole, "application/json", "gzip", "application/json with content-encoding gzip, 8 bytes"),
         (Mode::Stream, "text/event-stream", "br", "text/event-stream with content-encoding br, 8 bytes"),
