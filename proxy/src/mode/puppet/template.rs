@@ -145,7 +145,7 @@ fn environment() -> Result<Environment<'static>, Error> {
     environment.add_function("raise_exception", |why: String| -> Result<Value, Error> {
         Err(Error::new(ErrorKind::InvalidOperation, why))
     });
-    environment.add_filter("tojson", to_json);
+    environment.add_filter("tojson", |value: Value, words: Kwargs| to_json(&value, &words));
     // A date in the prompt stands before the window and changes nothing.
     environment.add_function("strftime_now", |_: String| "2000-01-01");
     Ok(environment)
@@ -153,7 +153,7 @@ fn environment() -> Result<Environment<'static>, Error> {
 
 /// JSON, with the words that templates in use add to it. Only tools are written so, which stand before the window: how they are
 /// spaced and escaped changes nothing.
-fn to_json(value: &Value, words: Kwargs) -> Result<String, Error> {
+fn to_json(value: &Value, words: &Kwargs) -> Result<String, Error> {
     for word in ["ensure_ascii", "indent", "separators", "sort_keys"] {
         words.get::<Option<Value>>(word)?;
     }
