@@ -1,7 +1,7 @@
 """Writes the page about real servers from what .ci/real-servers left in a folder.
 
-In: runs.tsv (folder, server, package, format, template, exit status), a parity.json for each run, and what came when the
-known faults were asked by curl. Out: Markdown on standard output.
+In: runs.tsv (folder, server, package, format, template, exit status), a parity.json for each run, and what came when
+the known faults were asked by curl. Out: Markdown on standard output.
 """
 
 import datetime
@@ -41,9 +41,11 @@ def cases():
 
 
 def is_plain(case):
-    """Whether the model says prose to its end and nothing of it looks like markup."""
+    """Whether the model says prose to its end, nothing of it looks like markup, and nothing more is asked of the server."""
     says = case.get("says")
-    return says is not None and case.get("ends", "model") == "model" and not any(m in says.lower() for m in MARKERS)
+    asks = {"tool_choice", "chat_template_kwargs", "response_format"} & set(case.get("request", {}))
+    is_prose = says is not None and not any(marker in says.lower() for marker in MARKERS)
+    return is_prose and case.get("ends", "model") == "model" and not asks
 
 
 def shown(text, most=150):
@@ -232,7 +234,7 @@ def main():
         "own, from llama.cpp's source package. Every case is asked at least twice in each mode.\n",
         "## Figures\n",
         *table(FIGURES, rows),
-        "Exit 4: over a fifth was skipped. llama.cpp holds calls to a grammar of the offered tools, so what the grammar forbids cannot be said",
+        "Exit 3: ended by the time limit. Exit 4: over a fifth was skipped. llama.cpp holds calls to a grammar of the offered tools, so what the grammar forbids cannot be said",
         "there; longer texts than the window are skipped everywhere.\n",
         "### Prose that nothing cut\n",
         "Cases whose text has no markup and is said to its end.\n",
