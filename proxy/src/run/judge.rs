@@ -59,7 +59,9 @@ pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
         exchanges.iter().map(|e| Reading::of(e, known, terms.profile)).collect();
     if terms.puppet == Puppet::Relayed {
         let is_own = |breach: &Breach| !WRITTEN.contains(&breach.rule);
-        readings.iter_mut().for_each(|reading| reading.breaches.retain(is_own));
+        for reading in &mut readings {
+            reading.breaches.retain(is_own);
+        }
     }
     let told = entry.tokens.filter(|_| entry.is_puppet());
     let is_handed = !exchanges.is_empty() && exchanges.iter().all(|e| e.request.hands_tokens());
