@@ -1,6 +1,10 @@
 //! Servers in which no puppet can run: what they refuse, how much they are asked, and answers that leave a model no choice.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its stage fails, and says where")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot set up its stage fails, and says where"
+)]
 
 mod support;
 
@@ -50,7 +54,7 @@ fn says(body: &Value, message: &Value, finish: &str) -> Vec<Play> {
         chunk(json!([{"index": 0, "delta": {}, "finish_reason": finish}])),
         last,
     ];
-    let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    let events = chunks.map(|chunk| format!("data: {chunk}\n\n")).concat();
     response("200 OK", "text/event-stream", format!("{events}data: [DONE]\n\n").as_bytes())
 }
 

@@ -1,6 +1,10 @@
 //! Servers that lie, as a user meets them: each gets the verdict that is true of it, and chance is blamed on nobody.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its stage fails, and says where")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot set up its stage fails, and says where"
+)]
 
 mod support;
 
@@ -55,7 +59,7 @@ fn said(content: &str, number: usize) -> Said {
 }
 
 /// The members that a whole reply and a chunk share.
-fn envelope(said: &Said, object: &str, choices: Value) -> Value {
+fn envelope(said: &Said, object: &str, choices: &Value) -> Value {
     let mut envelope =
         json!({"id": said.id, "object": object, "created": 1, "model": said.model, "choices": choices});
     if let Some(fingerprint) = said.fingerprint {
@@ -77,10 +81,10 @@ fn told(said: &Said, is_stream: bool) -> Vec<Play> {
     if !is_stream {
         let message = json!({"role": "assistant", "content": said.content});
         let choices = json!([{"index": 0, "message": message, "finish_reason": "stop"}]);
-        let body = end(envelope(said, "chat.completion", choices)).to_string();
+        let body = end(envelope(said, "chat.completion", &choices)).to_string();
         return response("200 OK", "application/json", body.as_bytes());
     }
-    let chunk = |choices: Value| envelope(said, "chat.completion.chunk", choices);
+    let chunk = |choices: Value| envelope(said, "chat.completion.chunk", &choices);
     let delta =
         |delta: Value, finish: Value| chunk(json!([{"index": 0, "delta": delta, "finish_reason": finish}]));
     let events = [

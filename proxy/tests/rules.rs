@@ -40,7 +40,7 @@ fn breaches(exchange: &Exchange) -> Vec<Breach> {
     let (asked, decoded) = (exchange.request.asked(), decode(exchange));
     let reply = fold(Dialect::OpenaiChat, exchange.status(), &decoded, &Lens::STRICT);
     check(
-        &Facts { exchange, asked: &asked, decoded: &decoded, reply: &reply, expect: None },
+        &Facts { exchange, asked: &asked, decoded: &decoded, reply: &reply, expect: None, whole: None },
         Profile::strict(),
     )
 }

@@ -13,7 +13,7 @@ use crate::{
     plan::{Entry, Target, Unasked, exchanges, tokens::Vocabulary},
     request::{Dialect, Mode},
     rules::Profile,
-    run::stages::Reading,
+    run::stages::{Known, Reading},
 };
 
 /// A puppet that says what it is told.
@@ -129,7 +129,7 @@ async fn ask(
     let planned = exchanges(&entry, target)?;
     let planned = planned.iter().find(|planned| planned.mode == mode).ok_or("nothing to ask")?;
     let exchange = sender.exchange(planned).await;
-    let reading = Reading::of(&exchange, None, Profile::openai());
+    let reading = Reading::of(&exchange, Known::default(), Profile::openai());
     match &reading.reply.error {
         Some(failure) => Err(format!("it answered {}", failure.message)),
         None if !reading.is_answer() => Err("it did not answer".to_owned()),

@@ -74,6 +74,8 @@ pub struct Facts<'a> {
     pub reply: &'a Reply,
     /// What is known of the right answer: a rule is silent where it holds what the rule would flag.
     pub expect: Option<&'a Expect>,
+    /// Where a part of a text was asked for, or one call of it: what is known of the right answer to all of it.
+    pub whole: Option<&'a Expect>,
 }
 
 /// One broken rule in one exchange.
@@ -123,6 +125,16 @@ impl Severity {
 impl Facts<'_> {
     /// Whether the right answer, or one of the accepted ones, is known and `holds`.
     pub fn expects(&self, holds: impl Fn(&Expect) -> bool) -> bool {
-        self.expect.is_some_and(|expect| holds(expect) || expect.accept.iter().any(holds))
+        is_any(self.expect, holds)
     }
+
+    /// Whether what is right of all of a text, of which this answers a part, is known and `holds`.
+    pub fn expects_of_whole(&self, holds: impl Fn(&Expect) -> bool) -> bool {
+        is_any(self.whole, holds)
+    }
+}
+
+/// Whether the right answer, or one of the accepted ones, `holds`.
+fn is_any(expect: Option<&Expect>, holds: impl Fn(&Expect) -> bool) -> bool {
+    expect.is_some_and(|expect| holds(expect) || expect.accept.iter().any(holds))
 }

@@ -81,9 +81,21 @@ fn split_event(exchange: &Exchange, at: &mut usize, block: &str) -> Option<Event
 }
 
 fn breaches(example: &Example, expect: Option<&Expect>, profile: &Profile) -> Vec<Breach> {
+    breaches_of_part(example, expect, None, profile)
+}
+
+fn breaches_of_part(
+    example: &Example,
+    expect: Option<&Expect>,
+    whole: Option<&Expect>,
+    profile: &Profile,
+) -> Vec<Breach> {
     let exchange = example.exchange();
     let (asked, decoded, reply) = (exchange.request.asked(), split(&exchange), Reply::default());
-    check(&Facts { exchange: &exchange, asked: &asked, decoded: &decoded, reply: &reply, expect }, profile)
+    check(
+        &Facts { exchange: &exchange, asked: &asked, decoded: &decoded, reply: &reply, expect, whole },
+        profile,
+    )
 }
 
 fn ids(example: &Example, profile: &Profile) -> Vec<&'static str> {
@@ -134,8 +146,14 @@ fn anomalies_become_breaches_with_their_bytes() {
         let mut decoded = split(&exchange);
         let span = Span { start: 3, end: 4 };
         decoded.anomalies.push(Anomaly { span, event: Some(1), kind: kind.clone() });
-        let facts =
-            Facts { exchange: &exchange, asked: &asked, decoded: &decoded, reply: &reply, expect: None };
+        let facts = Facts {
+            exchange: &exchange,
+            asked: &asked,
+            decoded: &decoded,
+            reply: &reply,
+            expect: None,
+            whole: None,
+        };
         let found = check(&facts, Profile::strict());
         assert_eq!(found.iter().map(|b| b.rule).collect::<Vec<_>>(), [*rule]);
         assert_eq!((found[0].span, found[0].event), (Some(span), Some(1)));
@@ -244,6 +262,20 @@ fn what_is_expected_is_no_breach() {
     let call = ExpectCall { name: "f".into(), arguments: json!("{\"a") };
     let right = Expect { tool_calls: Some(vec![call]), ..Expect::default() };
     assert_eq!(breaches(&broken, Some(&right), Profile::openai()), []);
+}
+
+#[test]
+fn a_part_of_what_is_expected_of_the_whole_is_no_breach() {
+    let cut = stream!(delta!(r#"{"content":"Use <tool_call> in"}"#), finish!("length"), done!());
+    let right = |text: &str| Expect { content: Some(Some(text.into())), ..Expect::default() };
+    let count = |whole: &Expect| breaches_of_part(&cut, None, Some(whole), Profile::openai()).len();
+    assert_eq!(count(&right("Use <tool_call> in prose.")), 0);
+    let accepted = Expect { accept: vec![right("Use <tool_call> in it.")], ..Expect::default() };
+    assert_eq!(count(&accepted), 0);
+    // The same marker elsewhere, or an answer that is not known, excuses nothing.
+    for other in [right("In prose, use <tool_call>."), right("Use "), Expect::default()] {
+        assert_eq!(count(&other), 1, "{other:?}");
+    }
 }
 
 #[test]

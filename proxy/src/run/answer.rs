@@ -11,7 +11,7 @@ use super::{
 use crate::{
     compare::{Difference, Expected, compare_expected},
     finding::{Of, needs_proof},
-    plan::Entry,
+    plan::{Entry, tokens::Vocabulary},
     request::case::{Basis, Need},
 };
 use serde_json::Value;
@@ -138,12 +138,30 @@ fn worse(left: Expected, right: Expected) -> Expected {
     if order(right) > order(left) { right } else { left }
 }
 
-/// Why a foreign puppet did not say its text, by token counts that are alike in both modes; `None` where it did or where
-/// nothing is known. Our engine's always does: another count behind a gateway is the gateway's.
+/// Why a foreign puppet did not say its text, by token counts that are alike in both modes, or by ids where they are given;
+/// `None` where it did or where nothing is known. Our engine's always does: another count behind a gateway is the gateway's.
 pub fn unsaid(entry: &Entry, readings: &[Reading<'_>], says: Says) -> Option<String> {
     let told = entry.tokens.filter(|_| !says.is_of_our_engine())?;
     let said = tokens_alike(readings)?;
-    (said != told).then(|| format!("the server would not say it: {said} tokens of {told}"))
+    if said != told {
+        return Some(format!("the server would not say it: {said} tokens of {told}"));
+    }
+    // Tokens that were handed over have the ids of a vocabulary that need not be a puppet's.
+    let odd = odd_token(entry, readings).filter(|_| says != Says::Handed)?;
+    Some(format!("the server would not say it: token {odd} of {told} is another"))
+}
+
+/// The first token that is not the one that was told, counted from 1, where every answer gives its ids and has one. A server
+/// that forces tokens may by chance end at the right number.
+fn odd_token(entry: &Entry, readings: &[Reading<'_>]) -> Option<usize> {
+    let (says, format) = (entry.case.says.as_deref()?, entry.case.format.as_deref()?);
+    let told = Vocabulary::of(format)?.encode(says);
+    let odd = |reading: &Reading<'_>| {
+        let said = &reading.reply.proof.token_ids.as_ref()?.list;
+        said.split(',').zip(&told).position(|(said, told)| said.parse() != Ok(*told))
+    };
+    let answers: Option<Vec<_>> = readings.iter().filter(|r| r.is_answer()).map(odd).collect();
+    answers?.into_iter().min().map(|at| at + 1)
 }
 
 /// The number of generated tokens, where every answer gives the same.

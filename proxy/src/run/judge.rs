@@ -9,7 +9,7 @@ use super::{
     clients,
     pairs::{Ground, Pairs, Says},
     shown::shown,
-    stages::Reading,
+    stages::{Known, Reading},
     upstream::Kind,
     verdict::{self, ErrorIs, Outcome, Weighed},
 };
@@ -54,9 +54,9 @@ const WRITTEN: [&str; 2] = ["openai-chat/markup-leak", "openai-chat/tool-argumen
 
 /// Judges an entry.
 pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
-    let expect = entry.expect.as_ref();
+    let known = Known::of(entry);
     let mut readings: Vec<Reading<'_>> =
-        exchanges.iter().map(|e| Reading::of(e, expect, terms.profile)).collect();
+        exchanges.iter().map(|e| Reading::of(e, known, terms.profile)).collect();
     if terms.puppet == Puppet::Relayed {
         let is_own = |breach: &Breach| !WRITTEN.contains(&breach.rule);
         for reading in &mut readings {

@@ -7,6 +7,7 @@ use crate::{
     decode::{Decoded, Framing, MAX_EVENT, MAX_HELD, Span, decode},
     exchange::{End, Exchange, Head, budget::MAX_CASE, send::most},
     fold::{Lens, MAX_CALLS, Reply, fold},
+    plan::{Entry, Variant},
     request::{Asked, Mode, case::Expect},
     rules::{self, Breach, Facts, Profile},
 };
@@ -31,15 +32,35 @@ pub struct Reading<'a> {
     pub outcome: Outcome,
 }
 
+/// What is known of the right answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// To what was asked.
+    pub expect: Option<&'a Expect>,
+    /// To all of a text, where a part of it was asked for.
+    pub whole: Option<&'a Expect>,
+}
+
+// === impl Known ===
+
+impl<'a> Known<'a> {
+    /// What is known of an entry.
+    pub fn of(entry: &'a Entry) -> Self {
+        let whole = entry.case.expect.as_ref().filter(|_| entry.variant != Variant::Base);
+        Self { expect: entry.expect.as_ref(), whole }
+    }
+}
+
 // === impl Reading ===
 
 impl<'a> Reading<'a> {
     /// Reads an exchange, as strictly as the profile says.
-    pub fn of(exchange: &'a Exchange, expect: Option<&Expect>, profile: &Profile) -> Self {
+    pub fn of(exchange: &'a Exchange, known: Known<'_>, profile: &Profile) -> Self {
         let asked = exchange.request.asked();
         let decoded = decode(exchange);
         let reply = fold(exchange.request.dialect, exchange.status(), &decoded, &Lens::STRICT);
-        let facts = Facts { exchange, asked: &asked, decoded: &decoded, reply: &reply, expect };
+        let Known { expect, whole } = known;
+        let facts = Facts { exchange, asked: &asked, decoded: &decoded, reply: &reply, expect, whole };
         let mut breaches = rules::check(&facts, profile);
         breaches.extend(reread::check(exchange, &decoded, profile));
         breaches.extend(

@@ -503,6 +503,25 @@ fn a_count_is_no_proof_of_a_text_where_calls_may_be_constrained() {
 }
 
 #[test]
+fn ids_tell_that_something_else_was_said_where_the_count_is_right_by_chance() {
+    let finish = r#""finish_reason":"stop""#;
+    let ids = |exchange, ids: &str| {
+        saying(exchange, |body| body.replace(finish, &format!(r#"{finish},"token_ids":{ids}"#)))
+    };
+    let of = |whole_ids: &str, stream_ids: &str| {
+        let alike = [ids(whole(HI), whole_ids), ids(stream(HI, None), stream_ids)];
+        judge(&puppet("fact", "Ho"), &alike, &terms(Kind::Foreign))
+    };
+    let judged = of("[72,111,264]", "[72,111,264]");
+    check(&judged, Verdict::Skipped, &[]);
+    let reason = judged.reason.as_deref();
+    assert_eq!(reason, Some("the server would not say it: token 2 of 3 is another"));
+    // One mode that says it is enough to judge it.
+    check(&of("[72,105,264]", "[72,105,264]"), Verdict::Fail, &["truth/content"]);
+    assert_ne!(of("[72,105,264]", "[72,111,264]").verdict, Verdict::Skipped);
+}
+
+#[test]
 fn a_checkpoint_that_bills_its_text_in_both_modes_is_proof() {
     let seen = Terms { puppet: Puppet::Seen, ..terms(Kind::Foreign) };
     let entry = Entry { expect: None, ..puppet("policy", "Hi") };
@@ -607,11 +626,16 @@ fn a_compressed_answer_is_named_as_one() {
         headers.push(("content-encoding".to_owned(), coding.to_owned()));
         exchange
     };
-    let says =
-        |exchange: &Exchange| match super::stages::Reading::of(exchange, None, Profile::openai()).outcome {
-            super::verdict::Outcome::Broken(why) => why,
-            other => format!("{other:?}"),
-        };
+    let says = |exchange: &Exchange| match super::stages::Reading::of(
+        exchange,
+        super::stages::Known::default(),
+        Profile::openai(),
+    )
+    .outcome
+    {
+        super::verdict::Outcome::Broken(why) => why,
+        other => format!("{other:?}"),
+    };
     for (mode, media, coding, expect) in [
         (Mode::Whole, "application/json", "gzip", "application/json with content-encoding gzip, 8 bytes"),
         (Mode::Stream, "text/event-stream", "br", "text/event-stream with content-encoding br, 8 bytes"),

@@ -8,7 +8,7 @@ use crate::plan::tokens::Vocabulary;
 use minijinja::{
     Environment, Error, ErrorKind, context,
     syntax::SyntaxConfig,
-    value::{Serde, Value},
+    value::{Kwargs, Serde, Value},
 };
 
 /// What a request says of thinking.
@@ -145,9 +145,21 @@ fn environment() -> Result<Environment<'static>, Error> {
     environment.add_function("raise_exception", |why: String| -> Result<Value, Error> {
         Err(Error::new(ErrorKind::InvalidOperation, why))
     });
+    environment.add_filter("tojson", |value: Value, words: Kwargs| to_json(&value, &words));
     // A date in the prompt stands before the window and changes nothing.
     environment.add_function("strftime_now", |_: String| "2000-01-01");
     Ok(environment)
+}
+
+/// JSON, with the words that templates in use add to it. Only tools are written so, which stand before the window: how they are
+/// spaced and escaped changes nothing.
+fn to_json(value: &Value, words: &Kwargs) -> Result<String, Error> {
+    for word in ["ensure_ascii", "indent", "separators", "sort_keys"] {
+        words.get::<Option<Value>>(word)?;
+    }
+    words.assert_all_used()?;
+    let unfit = |why: serde_json::Error| Error::new(ErrorKind::BadSerialization, why.to_string());
+    serde_json::to_string(value).map_err(unfit)
 }
 
 #[cfg(test)]
@@ -180,6 +192,36 @@ mod tests {
         assert_eq!(ends("glm", Thinking::Unsaid), "|>");
         assert_eq!(ends("glm", Thinking::On), "|><think>");
         assert_eq!(ends("glm", Thinking::Off), "|></think>");
+    }
+
+    #[test]
+    fn the_words_of_json_that_templates_in_use_say_are_understood() {
+        let of = |words: &str| {
+            let tools = format!("{{% for tool in tools %}}{{{{ tool | tojson{words} }}}}{{% endfor %}}");
+            Template::new(&format!("{tools}{{{{ messages[0].content }}}}<|im_end|>"), hermes())
+        };
+        for words in ["", "(ensure_ascii=False)", "(indent=4)", "(separators=(',', ':'), sort_keys=true)"] {
+            assert_eq!(of(words).unwrap().suffix, 1, "{words}");
+        }
+        assert!(matches!(of("(spelling='odd')"), Err(BadTemplate::Render(_))));
+    }
+
+    /// Servers render twice and take what the invitation adds for the start of the reply.
+    #[test]
+    fn an_invitation_adds_the_opening_of_a_turn_and_nothing_before_it() {
+        let messages = Value::from(Serde([serde_json::json!({"role": "user", "content": "x"})]));
+        for format in formats() {
+            for thinking in Thinking::ALL {
+                let render = |invite: bool| {
+                    let context = context! { messages => messages.clone(), enable_thinking => thinking.flag(),
+                    add_generation_prompt => invite };
+                    environment().unwrap().render_str(built_in(format), context).unwrap()
+                };
+                let invited = render(true);
+                let added = invited.strip_prefix(&render(false)).unwrap();
+                assert!(added.starts_with("<|"), "{format} {thinking:?}: {added:?}");
+            }
+        }
     }
 
     #[test]

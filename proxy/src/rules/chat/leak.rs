@@ -4,7 +4,8 @@
 
 use crate::{
     fold::reply::Text,
-    rules::{Digest, Found, Rule, Severity, digest::Choice},
+    request::case::Expect,
+    rules::{Digest, Facts, Found, Rule, Severity, digest::Choice},
 };
 
 /// The rules of this file.
@@ -149,11 +150,17 @@ fn is_quoted(content: &str, at: usize) -> bool {
     content.get(..at).is_some_and(|before| before.ends_with(['`', '"', '\'', '“', '«']))
 }
 
-/// Whether the right answer holds a marker at least as often as the content does.
+/// Whether the right answer holds a marker at least as often as the content does; or, where a part of a text was asked for,
+/// the right answer to all of it begins like this.
 fn expected(digest: &Digest<'_>, content: &str, marker: &str) -> bool {
     let times = |text: &str| text.to_ascii_lowercase().matches(&marker.to_ascii_lowercase()).count();
     let right = |text: &Option<Option<String>>| text.as_ref().and_then(Option::as_deref).map_or(0, times);
-    digest.facts.expect.is_some() && digest.facts.expects(|expect| right(&expect.content) >= times(content))
+    let begins = |expect: &Expect| {
+        expect.content.as_ref().and_then(Option::as_deref).is_some_and(|text| text.starts_with(content))
+    };
+    let Facts { expect, whole, .. } = digest.facts;
+    (expect.is_some() && digest.facts.expects(|expect| right(&expect.content) >= times(content)))
+        || (whole.is_some() && digest.facts.expects_of_whole(begins))
 }
 
 fn place(
