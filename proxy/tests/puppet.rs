@@ -35,6 +35,13 @@ fn a_puppet_in_another_process_shakes_hands_and_says_padded_texts() {
         to(&format!("puppet-{format}"), format, &run).expect(0, &["PASS", "whole"]);
         assert!(report(&folder)["totals"]["passed"].as_u64().unwrap() >= 5, "{format}");
     }
+    let cut = |profile: &str, rounds: &str| {
+        let base = ["--check", "--upstream", &engine.url, "--model", "puppet-glm", "--puppet", "glm"];
+        let more = ["--profile", profile, "--run", "glm/one-call", "--rounds", rounds];
+        folder.run(&[base.as_slice(), &more].concat())
+    };
+    cut("tfengine", "1").expect(2, &["--rounds: tfengine cuts its streams as it likes"]);
+    cut("vllm", "1,special").expect(2, &["--rounds special: tfengine takes a number of tokens, or whole"]);
     to("puppet-glm", "dsml", "glm/one-call").expect(2, &["--puppet \"dsml\": no puppet speaks it"]);
     folder.run(&["--check", "--puppet", "glm"]).expect(2, &["--upstream"]);
 }

@@ -238,6 +238,8 @@ async fn cannot_says_why() {
 async fn a_difference_without_proof_fails_nothing() {
     check("good", Today::Says("suspect"), 0, &["fixed"]).await;
     check("wrong", Today::Says("suspect"), 0, &["fixed"]).await;
+    // The same difference as before is none that was mended.
+    check("suspect", Today::Says("suspect"), 1, &["still failing", "parity/content"]).await;
 }
 
 #[tokio::test]

@@ -74,6 +74,12 @@ async fn checked(settings: &CheckSettings) -> Stopped {
     let ready = ready.with_relay(settings.model.as_deref()).await.map_err(not_ready)?;
     let known = named.map_or_else(|| own_known(settings, &ready), Ok)?;
     let target = ready.target(&settings.rounds, settings.repeat, settings.model.as_deref());
+    if settings.rounds != default_rounds(settings.via)
+        && let Some(why) = ready.cannot_cut(&settings.rounds, &target)
+    {
+        complain(why);
+        return Err(Exit::Usage);
+    }
     let cases = asked(cases, settings, &target);
     let mut entries = plan(&cases, &settings.dialects, settings.depth, &settings.selection);
     ready.count_as_billed(&mut entries);

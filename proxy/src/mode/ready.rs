@@ -147,7 +147,11 @@ impl Ready {
     /// What the plan has to know. A model that the user names is asked instead of the puppets.
     pub fn target(&self, rounds: &[Rounds], repeat: usize, named: Option<&str>) -> Target {
         if let Some((vocabulary, shaken)) = &self.puppet {
-            return self.checkpoint(vocabulary.format, shaken.window, shaken.thinks, repeat);
+            let mut target = self.checkpoint(vocabulary.format, shaken.window, shaken.thinks, repeat);
+            if let (Cadence::Interval(intervals), true) = (&mut target.cadence, rounds != Rounds::DEFAULT) {
+                *intervals = rounds.iter().filter_map(|rounds| rounds.interval()).collect();
+            }
+            return target;
         }
         if let Some(reader) = &self.reader {
             return Target {
@@ -174,6 +178,20 @@ impl Ready {
             plant: None,
             fields: self.proving(),
             repeat,
+        }
+    }
+
+    /// Why schedules that the user names cannot all be had.
+    pub fn cannot_cut(&self, rounds: &[Rounds], target: &Target) -> Option<String> {
+        let server =
+            Some(self.found.upstream.server.as_str()).filter(|s| !s.is_empty()).unwrap_or("the server");
+        match &target.cadence {
+            Cadence::Server => Some(format!("--rounds: {server} cuts its streams as it likes")),
+            Cadence::Interval(_) => {
+                let odd = rounds.iter().find(|rounds| rounds.interval().is_none())?;
+                Some(format!("--rounds {odd}: {server} takes a number of tokens, or whole"))
+            }
+            Cadence::Header(_) | Cadence::ModelName(_) | Cadence::Pieces(_) => None,
         }
     }
 

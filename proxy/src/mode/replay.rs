@@ -252,7 +252,9 @@ fn outcome(options: &Options, wiring: &Wiring, recording: &Recording, answers: &
 /// What counts of today's findings: those that fail, and those of the recording that are there again.
 fn remaining(before: &Judged, now: &Judged, fail_on: FailOn) -> Vec<Remaining> {
     let fails_now = fails(now, fail_on);
-    let counts_in_both = |finding: &Finding| is_known(before, finding) && fails(before, fail_on);
+    // What lacks its proof now, since nothing says what the model was told, is no less there than it was.
+    let was_seen = fails(before, fail_on) || before.verdict == Verdict::Suspect;
+    let counts_in_both = |finding: &Finding| is_known(before, finding) && was_seen;
     let remaining = now.findings.iter().filter(|f| f.severity != crate::rules::Severity::Info);
     let remaining = remaining.filter(|f| fails_now || counts_in_both(f));
     let since = |finding: &Finding| if is_known(before, finding) { Since::Recorded } else { Since::Now };

@@ -21,6 +21,9 @@ pub enum Rounds {
     },
 }
 
+/// More tokens than a reply has.
+const WHOLE: u32 = 1_000_000;
+
 /// A schedule that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("rounds {0:?}: write whole, special, a number from 1, or rand:SEED:MAX")]
@@ -46,6 +49,15 @@ impl Rounds {
 }
 
 impl Rounds {
+    /// So many tokens a delta, if that says it all.
+    pub const fn interval(self) -> Option<u32> {
+        match self {
+            Self::Whole => Some(WHOLE),
+            Self::Every(tokens) => Some(tokens),
+            Self::Special | Self::Rand { .. } => None,
+        }
+    }
+
     /// The sizes of the pieces into which it cuts some tokens, of which `special` are markers. What they leave over is a piece
     /// more.
     pub fn sizes<'a>(self, tokens: &'a [u32], special: &'a [u32]) -> Box<dyn Iterator<Item = usize> + 'a> {
