@@ -26,6 +26,9 @@ struct Said {
     sha: Option<&'static str>,
 }
 
+/// What a puppet is told at first.
+const HANDSHAKE: [&str; 2] = ["The puppet says what it is told.", "Grüße, 漢字 and 🎉.\n- a second line"];
+
 /// One question: how many came before it, and what it is.
 struct Question {
     number: usize,
@@ -43,7 +46,7 @@ impl Question {
     }
 
     fn is_handshake(&self) -> bool {
-        self.told() == "The puppet says what it is told."
+        HANDSHAKE.contains(&self.told())
     }
 
     /// What an honest puppet says: a byte a token, and the end.
@@ -190,9 +193,8 @@ fn what_a_gateway_changes_is_a_fault_and_what_it_bills_otherwise_a_doubt() {
 /// Of a puppet checkpoint that lies after the handshake the same holds as of a gateway.
 #[test]
 fn a_checkpoint_that_lies_after_the_handshake_is_caught_by_its_count() {
-    let handshake = ["The puppet says what it is told.", "Grüße, 漢字 and 🎉.\n- a second line"];
     let stage = liar(&["m"], move |question| {
-        let shown = handshake.iter().find(|text| question.told().starts_with(*text));
+        let shown = HANDSHAKE.iter().find(|text| question.told().starts_with(*text));
         let content = shown.copied().unwrap_or(if question.is_stream() { "Hi thera" } else { "Hi there" });
         Some(Said { tokens: content.len() + 1, ..said(content, question.number) })
     });

@@ -11,6 +11,7 @@ use crate::{
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 /// What a server says to a piece.
 #[derive(Deserialize)]
@@ -23,6 +24,12 @@ struct Answer<'a> {
     stream_state: &'a RawValue,
 }
 
+/// The most bytes of all answers together: each holds a piece of the reply, and the state, which may hold all of it before.
+const MAX_RECEIVED: usize = 64 << 20;
+
+/// So many pieces are granted the time of one request.
+pub(super) const SWIFT: usize = 50;
+
 // === impl Sender ===
 
 impl Sender {
@@ -31,6 +38,7 @@ impl Sender {
         let clock = Clock::start();
         let mut whole = unanswered(planned);
         let mut state = "null".to_owned();
+        let (mut received, deadline) = (0, self.patience(pieces.count()));
         for at in 0..pieces.count() {
             let Some(body) = pieces.body(at, &state) else { break };
             let request = Request { body, ..planned.request.clone() };
@@ -40,6 +48,15 @@ impl Sender {
                 return Exchange { request: whole.request, mode: Mode::Stream, ..answer };
             }
             let body = answer.body();
+            received += body.len();
+            if received > MAX_RECEIVED {
+                whole.end = End::TooLarge;
+                break;
+            }
+            if Instant::now() > deadline {
+                whole.end = End::TimedOut;
+                break;
+            }
             match serde_json::from_slice::<Answer<'_>>(&body) {
                 Ok(said) => {
                     said.stream_state.get().clone_into(&mut state);

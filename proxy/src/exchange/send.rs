@@ -3,7 +3,7 @@
 //! In: a planned exchange. Out: an [`Exchange`], always: every way it can end is a value of [`End`]. No redirect is
 //! followed, no proxy is taken from the environment, nothing is decompressed.
 
-use super::{Arrivals, Budget, Credentials, End, Exchange, Head, Root, Secrets, Took, clock::Clock};
+use super::{Arrivals, Budget, Credentials, End, Exchange, Head, Root, Secrets, Took, clock::Clock, pieces};
 use crate::{
     plan::Planned,
     request::{Mode, handed::Pieces},
@@ -163,6 +163,11 @@ impl Sender {
         }
         exchange.took.end = clock.micros();
         exchange
+    }
+
+    /// When so many requests in a row have taken too long.
+    pub(super) fn patience(&self, requests: usize) -> Instant {
+        Instant::now() + self.limits.total * u32::try_from(requests / pieces::SWIFT + 1).unwrap_or(u32::MAX)
     }
 
     fn fresh(&self) -> Option<&Client> {

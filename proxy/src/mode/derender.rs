@@ -77,7 +77,12 @@ impl Server<'_> {
 
     async fn tokens(&self, text: &str) -> Result<Vec<u32>, NoDerender> {
         let body = json!({ "model": self.model, "prompt": text, "add_special_tokens": false });
-        self.ids(TOKENIZE, &body, "tokens").await
+        let tokens = self.ids(TOKENIZE, &body, "tokens").await?;
+        if tokens.len() > text.len() {
+            let why = format!("{} tokens for a text of {} bytes", tokens.len(), text.len());
+            return Err(NoDerender { path: TOKENIZE, why });
+        }
+        Ok(tokens)
     }
 
     /// The list of ids that an answer holds under a key.

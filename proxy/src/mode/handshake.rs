@@ -97,25 +97,28 @@ pub async fn shake(
     Err(NoPuppet { model: model.to_owned(), format: vocabulary.format, windows, said })
 }
 
-/// Makes sure that a gateway passes on what the puppet of a format says, whole and at a schedule. `target` says how it is
+/// Makes sure that a gateway passes on what the puppet of a format says, and answers at a schedule too. `target` says how it is
 /// asked: as its cases will be.
 ///
 /// # Errors
 /// It says something else, or the gateway does not serve it.
 pub async fn relays(sender: &Sender, format: &str, target: &Target) -> Result<(), NotRelayed> {
-    let model = format!("puppet-{format}");
-    match ask(sender, target, format, (PLAIN, Mode::Whole)).await {
-        Ok(answer) if answer.content == PLAIN => {}
-        Ok(answer) => {
-            let said = format!("told {PLAIN:?} it said {:?}", answer.reasoning + &answer.content);
-            return Err(NotRelayed { model, said });
-        }
-        Err(said) => return Err(NotRelayed { model, said }),
+    let no = |said| NotRelayed { model: format!("puppet-{format}"), said };
+    for text in [PLAIN, MULTI_BYTE] {
+        said(text, ask(sender, target, format, (text, Mode::Whole)).await).map_err(no)?;
     }
+    // Of the stream that it comes: what a gateway makes of its text is there to be found.
     let streamed = ask(sender, target, format, (PLAIN, Mode::Stream)).await;
-    let not_at_a_schedule =
-        |said| NotRelayed { model, said: format!("with +rounds-1 after its name {said}") };
-    streamed.map(|_| ()).map_err(not_at_a_schedule)
+    streamed.map(|_| ()).map_err(|said| no(format!("with +rounds-1 after its name {said}")))
+}
+
+/// Whether an answer is the text; else what it is.
+fn said(text: &str, answer: Result<Answer, String>) -> Result<(), String> {
+    let answer = answer?;
+    let is_text = answer.content == text;
+    is_text
+        .then_some(())
+        .ok_or_else(|| format!("told {text:?} it said {:?}", answer.reasoning + &answer.content))
 }
 
 /// What a puppet says to a text; or why it says nothing.

@@ -94,6 +94,15 @@ pub(super) fn asked(body: &Value) -> &Value {
     body.get(ASKED).filter(|asked| asked.is_object()).unwrap_or(body)
 }
 
+/// The tokens that a request hands over, all at once or in pieces; `None` where it hands none over.
+pub fn tokens(request: &Request) -> Option<Vec<Value>> {
+    let body = request.json().filter(|_| request.hands_tokens())?;
+    let all_at_once = body.get("generate_response").map(std::slice::from_ref);
+    let parts = all_at_once.or_else(|| body.get(PIECES)?.as_array().map(Vec::as_slice))?;
+    let ids = parts.iter().filter_map(|part| part.pointer("/choices/0/token_ids")?.as_array());
+    Some(ids.flatten().cloned().collect())
+}
+
 // === impl Pieces ===
 
 impl Pieces {
@@ -156,6 +165,7 @@ mod tests {
         assert_eq!((&body["model"], &body["prompt_token_ids"]), (&json!("m"), &json!([1, 2])));
         let request = request(PATH, body);
         assert_eq!(Pieces::of(&request), None);
+        assert_eq!(tokens(&request), Some(vec![json!(7), json!(8), json!(9)]));
         let seen = request.asked();
         assert_eq!((seen.tools, seen.stop, seen.stream), (vec!["f".to_owned()], vec!["x".to_owned()], false));
     }
@@ -190,6 +200,7 @@ mod tests {
         let asked = asked();
         let request = request(PATH, handed(&asked, &[7, 8]).streamed([1].into_iter()));
         assert!(request.asked().stream && request.asked().include_usage);
+        assert_eq!(tokens(&request), Some(vec![json!(7), json!(8)]));
         let pieces = Pieces::of(&request).unwrap();
         assert_eq!(pieces.count(), 3);
         let body: Value = serde_json::from_slice(&pieces.body(1, r#"{"a":[1]}"#).unwrap()).unwrap();
@@ -202,7 +213,9 @@ mod tests {
     fn other_requests_are_sent_as_they_are() {
         let asked = asked();
         let streamed = || handed(&asked, &[7]).streamed(std::iter::empty());
-        assert_eq!(Pieces::of(&request("/v1/chat/completions", streamed())), None);
+        let ordinary = request("/v1/chat/completions", streamed());
+        assert_eq!((Pieces::of(&ordinary), tokens(&ordinary)), (None, None));
+        assert!(!ordinary.asked().include_usage, "what stands beside it is not what is asked");
         let mut odd = streamed();
         odd.insert(PIECES.to_owned(), json!({"choices": []}));
         assert_eq!(Pieces::of(&request(PATH, odd)), None);

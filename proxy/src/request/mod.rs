@@ -127,7 +127,8 @@ impl Request {
 
     /// What the body asks for. A body that is no JSON object asks for nothing.
     pub fn asked(&self) -> Asked {
-        Asked::of(handed::asked(&self.json().unwrap_or(Value::Null)))
+        let body = self.json().unwrap_or(Value::Null);
+        Asked::of(if self.hands_tokens() { handed::asked(&body) } else { &body })
     }
 }
 

@@ -45,6 +45,9 @@ const TRUTHS: [(&str, &str); 9] = [
 /// What rules of both modes alike against the right answer begin with.
 const TRUTH: &str = "truth/";
 
+/// Ends of a reply that the request did not decide.
+const FREE: [Option<&str>; 2] = [Some("length"), Some("content_filter")];
+
 // === impl Answer ===
 
 impl Answer {
@@ -98,10 +101,14 @@ impl Answer {
             let is_counted = entry.tokens.is_some() && r.tokens() == entry.tokens;
             matches!(ground.says, Says::WhatItIsTold | Says::Handed) || (is_counted && is_free(r))
         };
-        // A request of fact leaves a model no choice, whatever its tokens: what every reply gets wrong is wrong, save where the
-        // limit left it no room.
+        // A request of fact leaves a model no choice, whatever its tokens: what every reply gets wrong in the same way is wrong,
+        // save where the limit left it no room or something else spoke for it.
+        let wrong =
+            |of: &Of<Difference>| of.found.iter().map(|d| (d.rule, d.right.clone())).collect::<Vec<_>>();
+        let is_alike = self.found.windows(2).all(|two| matches!(two, [a, b] if wrong(a) == wrong(b)));
         let is_forced = |r: &Reading<'_>| {
-            entry.case.basis == Basis::Fact && !entry.is_puppet() && r.reply.finish_reason() != Some("length")
+            let is_own = r.reply.refusal().value.is_empty() && !FREE.contains(&r.reply.finish_reason());
+            entry.case.basis == Basis::Fact && !entry.is_puppet() && is_alike && is_own
         };
         let each = self.found.iter().zip(answers).flat_map(|(of, reading)| {
             let (is_said, is_forced) = (is_said(reading), is_forced(reading));

@@ -75,12 +75,17 @@ async fn exchanges(
     asked
 }
 
-/// The field for which the last exchange was refused, if the question does not need it. Where a field of the case's own is
-/// taken in one mode and refused in the other, that is what there is to be found.
+/// The field for which the last exchange was refused, if the question does not need it. A field of the case's own has to be
+/// refused in both modes: taken in one, that is what there is to be found.
 fn unneeded(entry: &Entry, made: &[Exchange]) -> Option<Dropped> {
     let dropped = refused(made.last()?)?;
-    let is_ours = !entry.body.contains_key(dropped.field);
-    (is_ours || made.len() == 1).then_some(dropped)
+    if !entry.body.contains_key(dropped.field) {
+        return Some(dropped);
+    }
+    let is_alike =
+        made.iter().all(|exchange| refused(exchange).is_some_and(|other| other.field == dropped.field));
+    let [first, .., last] = made else { return None };
+    (dropped.is_of_sampling() && is_alike && first.mode != last.mode).then_some(dropped)
 }
 
 /// Whether the exchange at which the first attempt ended is refused again, for something else or for nothing that is named: the

@@ -40,6 +40,9 @@ const SPARE: [(&str, &[&str]); 7] = [
     (INTERVAL, &[]),
 ];
 
+/// Those of them that say how tokens are chosen.
+const SAMPLING: [&str; 3] = ["temperature", "seed", "top_p"];
+
 /// The field by which deltas are cut.
 const INTERVAL: &str = "stream_interval";
 
@@ -96,6 +99,11 @@ fn named_at(text: &str, field: &str) -> Option<usize> {
 // === impl Dropped ===
 
 impl Dropped {
+    /// Whether it says no more than how tokens are chosen, and how many at most, so that a case without it is the same case.
+    pub fn is_of_sampling(&self) -> bool {
+        self.instead.is_some() || SAMPLING.contains(&self.field)
+    }
+
     /// The same requests without the field, or with it under its other name.
     pub fn strip(&self, planned: &[Planned]) -> Vec<Planned> {
         planned.iter().map(|one| self.strip_one(one)).collect()
@@ -116,9 +124,10 @@ impl Dropped {
     }
 
     fn strip_body(&self, body: Map<String, Value>) -> Map<String, Value> {
+        let has_both = self.instead.is_some_and(|instead| body.contains_key(instead));
         let with = SPARE.iter().find(|(field, _)| *field == self.field).map_or(&[][..], |(_, with)| with);
         let kept = body.into_iter().filter_map(|(key, value)| match self.instead {
-            Some(instead) if key == self.field => Some((instead.to_owned(), value)),
+            Some(instead) if key == self.field => (!has_both).then(|| (instead.to_owned(), value)),
             None if key == self.field || with.contains(&key.as_str()) => None,
             _ => Some((key, value)),
         });

@@ -18,7 +18,7 @@ use crate::{
     exchange::Exchange,
     finding::{Evidence, Finding, Of, coverage, gather},
     plan::Entry,
-    request::Mode,
+    request::{Mode, handed},
     rules::{Breach, Profile, Severity},
 };
 use serde_json::Value;
@@ -64,8 +64,7 @@ pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
         }
     }
     let told = entry.tokens.filter(|_| entry.is_puppet());
-    let is_handed = !exchanges.is_empty() && exchanges.iter().all(|e| e.request.hands_tokens());
-    let says = if is_handed { Says::Handed } else { Says::of(terms.kind, terms.puppet, told) };
+    let says = if hand_the_same(exchanges) { Says::Handed } else { Says::of(terms.kind, terms.puppet, told) };
     let ground = Ground { says, profile: terms.profile };
     let pairs = Pairs::of(&readings, ground);
     let answer = Answer::of(entry, &readings, ground);
@@ -90,6 +89,13 @@ pub fn judge(entry: &Entry, exchanges: &[Exchange], terms: &Terms) -> Judged {
         exercised: readings.first().map(exercised).unwrap_or_default(),
         ..unasked(entry)
     }
+}
+
+/// Whether all of them hand over the same tokens.
+fn hand_the_same(exchanges: &[Exchange]) -> bool {
+    let mut handed = exchanges.iter().map(|exchange| handed::tokens(&exchange.request));
+    let Some(Some(first)) = handed.next() else { return false };
+    handed.all(|tokens| tokens.as_ref() == Some(&first))
 }
 
 /// An entry that was not asked, and why.

@@ -148,9 +148,11 @@ impl Ground {
             (true, true) => verdict::Kind::Proven,
             (true, false) => verdict::Kind::Unproven,
         };
-        let most = if are_of_two_backends(left, right) { Severity::Warn } else { Severity::Error };
+        // What a puppet says and what form an answer has no backend changes.
+        let is_of_backend = self.says == Says::Anything && are_of_two_backends(left, right);
         let weighed = found.iter().filter_map(|d| {
-            let severity = self.severity(d.rule)?.min(most);
+            let own = self.severity(d.rule)?;
+            let severity = if is_of_backend && needs_proof(d.rule) { own.min(Severity::Warn) } else { own };
             Some(verdict::Weighed { rule: d.rule, severity, kind: kind(d.rule) })
         });
         weighed.collect()
@@ -211,8 +213,20 @@ impl Pairs {
         let whole: Vec<usize> = wholes.iter().take(MAX_ANSWERS).map(|answer| kinds.of(answer)).collect();
         let streamed: Vec<usize> = streams.iter().take(MAX_ANSWERS).map(|answer| kinds.of(answer)).collect();
         self.noise = Noise::of(&whole, &streamed);
-        if self.noise.is_some_and(|noise| noise.is_by_mode()) {
-            self.unstable = None;
+        if !self.noise.is_some_and(|noise| noise.is_by_mode()) {
+            return;
+        }
+        self.unstable = None;
+        // The first whole reply may be the one that is like the streams.
+        let pairs = wholes
+            .iter()
+            .zip(&whole)
+            .flat_map(|left| streams.iter().zip(&streamed).map(move |right| (left, right)));
+        let differ = pairs
+            .filter(|((_, left), (_, right))| left != right)
+            .map(|((left, _), (right, _))| (left, right));
+        if let (false, Some((left, right))) = (is_unproven, { differ }.next()) {
+            self.whole_and_stream(left, right, ground);
         }
     }
 

@@ -321,6 +321,20 @@ fn modes_that_differ_far_more_often_than_each_by_itself_are_suspect_not_unstable
     );
     assert!(judged.findings.iter().any(|f| f.rule == "parity/content"));
     assert_eq!(answers([HI, ho, HI, he, HI, HI], [ho, HI, ho, he, HI, HI]).verdict, Verdict::Unstable);
+    let judged = answers([ho, HI, HI, HI, HI, HI], [ho; 6]);
+    assert_eq!(judged.verdict, Verdict::Unstable);
+    let eight = |first: Says, rest: Says| {
+        let wholes = std::iter::once(first).chain([rest; 7]).map(whole);
+        let each = wholes.zip([ho; 8]).flat_map(|(whole, says)| [whole, stream(says, None)]);
+        foreign(&each.collect::<Vec<_>>())
+    };
+    let judged = eight(ho, HI);
+    assert_eq!(
+        judged.verdict,
+        Verdict::Suspect,
+        "the first whole reply is like the streams, the others are not"
+    );
+    assert!(judged.findings.iter().any(|f| f.rule == "parity/content"), "{judged:#?}");
     let judged = answers([HI; 6], [HI; 6]);
     assert_eq!((judged.verdict, judged.reason), (Verdict::Pass, None));
 }
