@@ -170,7 +170,7 @@ pub struct CheckArgs {
     /// One share of the cases, chosen by a hash of the id: 1/3, 2/3, 3/3.
     #[arg(long, value_name = "I/N", requires = "check")]
     pub shard: Option<Shard>,
-    /// Send at most so many requests; cases beyond are skipped. Where absent 60 to a server that is not ours and has no puppets,
+    /// Plan at most so many requests; cases beyond are skipped, and what is asked again comes on top. Where absent 60 to a server that is not ours and has no puppets,
     /// else without limit.
     #[arg(long, value_name = "N", requires = "check")]
     pub max_requests: Option<usize>,

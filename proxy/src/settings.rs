@@ -22,7 +22,7 @@ use crate::{
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 /// How often a busy server is asked again where the user does not say.
-const BUSY_RETRIES: u32 = 3;
+pub const BUSY_RETRIES: u32 = 3;
 
 /// Entries under way at once: each holds 64 KiB of replies and a connection in any case.
 pub const MAX_JOBS: usize = 256;

@@ -126,6 +126,33 @@ fn what_one_border_loses_is_found_repeated_and_seen_again_until_it_is_mended() {
     folder.run(&again).expect(0, &["fixed"]);
 }
 
+/// What came before a piece that is answered with an error is kept, and the error ends the stream.
+#[test]
+fn an_error_in_the_middle_ends_the_stream_behind_what_came() {
+    let stage = stage(|request| {
+        let body = body(request);
+        let is_third = body["stream_state"]["seen"] == json!(2);
+        match request.split(' ').nth(1).unwrap() {
+            "/v1/chat/completions/render" => json(&json!({"token_ids": [1, 2, 3]})),
+            "/tokenize" => json(&json!({"tokens": tokens(body["prompt"].as_str().unwrap())})),
+            "/v1/chat/completions/derender" if is_third => response(
+                "500 Oh",
+                "application/json",
+                br#"{"error": {"message": "lost it", "type": "server_error"}}"#,
+            ),
+            "/v1/chat/completions/derender" => json(&read(&body, false)),
+            _ => not_found(),
+        }
+    });
+    let folder = Folder::new();
+    folder.write("c.json", CASES);
+    let ran = folder.run(&check(&stage.url, &["--run", "h/text", "--skip", "**~*", "--rounds", "whole,3"]));
+    ran.expect(1, &["parity/", "lost it"]);
+    let stream = folder.read("reports/latest/failed/h-text/stream-3.sse");
+    assert!(stream.contains("Hel") && stream.contains("lo ") && stream.contains("lost it"), "{stream}");
+    assert!(!stream.contains("[DONE]"));
+}
+
 #[test]
 fn a_server_that_reads_no_tokens_is_told_from_one_that_reads_them_wrong() {
     let folder = Folder::new();

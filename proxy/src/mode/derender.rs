@@ -11,19 +11,22 @@ use crate::{
         tokens::Vocabulary,
     },
     request::{Dialect, Mode, Request, case::Case},
+    run::ask::patiently,
+    settings::BUSY_RETRIES,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// A server that reads no tokens.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "--via derender: {path}: {why} (vLLM has it when started with --enable-scale-out, or as `vllm launch render`)"
-)]
+#[error("--via derender: {path}: {why}")]
 pub struct NoDerender {
     path: &'static str,
     why: String,
 }
+
+/// What gives a server these endpoints.
+const HOW: &str = "vLLM has it when started with --enable-scale-out, or as `vllm launch render`";
 
 const RENDER: &str = "/v1/chat/completions/render";
 const TOKENIZE: &str = "/tokenize";
@@ -72,7 +75,11 @@ impl Server<'_> {
         let words = thinks.map_or_else(|| json!({}), |thinks| json!({ "enable_thinking": thinks }));
         let messages = json!([{ "role": "user", "content": "x" }]);
         let body = json!({ "model": self.model, "messages": messages, "chat_template_kwargs": words });
-        self.ids(RENDER, &body, "token_ids").await
+        let ids = self.ids(RENDER, &body, "token_ids").await?;
+        if ids.is_empty() {
+            return Err(NoDerender { path: RENDER, why: "a prompt without tokens".to_owned() });
+        }
+        Ok(ids)
     }
 
     async fn tokens(&self, text: &str) -> Result<Vec<u32>, NoDerender> {
@@ -94,9 +101,11 @@ impl Server<'_> {
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             body: body.to_string().into(),
         };
-        let answer = self.sender.exchange(&Planned { mode: Mode::Whole, rounds: None, request }).await;
+        let planned = Planned { mode: Mode::Whole, rounds: None, request };
+        let answer = patiently(self.sender, &planned, BUSY_RETRIES, &mut 0).await;
         match answer.status() {
             Some(200) => {}
+            Some(status @ (403..=405 | 501)) => return Err(no(format!("status {status} ({HOW})"))),
             Some(status) => return Err(no(format!("status {status}"))),
             None => return Err(no("no answer".to_owned())),
         }

@@ -7,7 +7,7 @@ use crate::{
     exchange::Exchange,
     finding::Known,
     plan::Entry,
-    report::Report,
+    report::{Report, json::FILE},
     request::case::to_value,
     rules::Severity,
     run::{Judged, Verdict, event::RunEvent, workers::Sink},
@@ -46,6 +46,11 @@ impl<'a> Keeper<'a> {
         let failed = folder.join("failed");
         fs::create_dir_all(&failed)?;
         clear(&failed)?;
+        // The report of an earlier run tells of what is kept no more.
+        match fs::remove_file(folder.join(FILE)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let stderr = io::stderr();
         let progress = (noise == Noise::Progress && stderr.is_terminal()).then_some(stderr);
         Ok(Self {

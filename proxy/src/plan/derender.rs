@@ -38,6 +38,9 @@ pub struct Prompts {
     pub off: Vec<u32>,
 }
 
+/// The most tokens that are handed over: one by one each takes a request, and a server reads all before it again.
+pub const MAX_TOKENS: usize = 10_000;
+
 /// The text of a case that is handed over: what stands before the end of the turn.
 pub fn text<'a>(format: &str, says: &'a str) -> &'a str {
     let end = Vocabulary::of(format).map_or("", |vocabulary| vocabulary.end);
@@ -83,6 +86,12 @@ impl Reader {
                 return Err("stop strings end a reply before its tokens are read".to_owned());
             }
         };
+        if tokens.len() > MAX_TOKENS {
+            return Err(format!(
+                "its text has {} tokens, {MAX_TOKENS} are handed over at most",
+                tokens.len()
+            ));
+        }
         if tokens.is_empty() {
             Err("no tokens are left to hand over".to_owned())
         } else {

@@ -12,7 +12,10 @@ use crate::{
     compare::{Difference, Expected, compare_expected},
     finding::{Of, needs_proof},
     plan::{Entry, tokens::Vocabulary},
-    request::case::{Basis, Need},
+    request::{
+        Mode,
+        case::{Basis, Need},
+    },
 };
 use serde_json::Value;
 
@@ -110,14 +113,24 @@ impl Answer {
             let is_own = r.reply.refusal().value.is_empty() && !FREE.contains(&r.reply.finish_reason());
             entry.case.basis == Basis::Fact && !entry.is_puppet() && is_alike && is_own
         };
+        // A status that a mode gives now and then is chance, whatever is right.
+        let is_steady = |mode: Mode, rule: &str| {
+            let of_mode = self.found.iter().filter(|of| of.mode == mode);
+            of_mode.clone().count() < 2 || of_mode.clone().all(|of| of.found.iter().any(|d| d.rule == rule))
+        };
         let each = self.found.iter().zip(answers).flat_map(|(of, reading)| {
             let (is_said, is_forced) = (is_said(reading), is_forced(reading));
             let is_proven = move |rule: &str| is_said || (is_forced && rule.starts_with(TRUTH));
             let said = move |rule: &str| {
                 if is_proven(rule) { verdict::Kind::Proven } else { verdict::Kind::Unproven }
             };
-            let kind =
-                move |rule: &str| if needs_proof(rule) { said(rule) } else { verdict::Kind::Structure };
+            let kind = move |rule: &str| match needs_proof(rule) {
+                true => said(rule),
+                false if ground.says == Says::Anything && !is_steady(of.mode, rule) => {
+                    verdict::Kind::Unproven
+                }
+                false => verdict::Kind::Structure,
+            };
             of.found.iter().filter_map(move |d| {
                 let severity = ground.severity(d.rule)?;
                 Some(verdict::Weighed { rule: d.rule, severity, kind: kind(d.rule) })

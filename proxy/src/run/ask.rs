@@ -95,7 +95,8 @@ fn is_refused_still(entry: &Entry, first: &Asked, second: &Asked) -> bool {
     same.is_some_and(is_wrong) && unneeded(entry, &second.exchanges).is_none()
 }
 
-async fn patiently(sender: &Sender, planned: &Planned, retries: u32, retried: &mut usize) -> Exchange {
+/// Makes an exchange, and again while the server is busy.
+pub async fn patiently(sender: &Sender, planned: &Planned, retries: u32, retried: &mut usize) -> Exchange {
     let mut exchange = sender.exchange(planned).await;
     for attempt in 0..retries {
         if !is_busy(exchange.status()) {

@@ -30,13 +30,14 @@ pub struct Dropped {
 pub struct Refusals(Mutex<Vec<Dropped>>);
 
 /// Fields that say how tokens are chosen, told or cut, and never what is asked; each with those that mean nothing without it.
-const SPARE: [(&str, &[&str]); 7] = [
+const SPARE: [(&str, &[&str]); 8] = [
     ("temperature", &[]),
     ("seed", &[]),
     ("top_p", &[]),
     ("logprobs", &["top_logprobs"]),
     ("top_logprobs", &[]),
     ("return_token_ids", &[]),
+    ("stream_options", &[]),
     (INTERVAL, &[]),
 ];
 
