@@ -99,8 +99,7 @@ fn rest(answer: &Exchange, at: u64) -> Slice {
     if !answer.succeeded() && answer.end.is_clean() {
         return event(&text, at);
     }
-    let line = text.replace(['\r', '\n'], " ");
-    Slice { at, bytes: Bytes::from(format!(": {line}\n\n")) }
+    line("", &text, at)
 }
 
 fn unanswered(planned: &Planned) -> Exchange {
@@ -120,6 +119,11 @@ fn unanswered(planned: &Planned) -> Exchange {
 
 /// An event of JSON text. Line breaks in it stand between values and mean nothing.
 fn event(data: &str, at: u64) -> Slice {
-    let line = data.replace(['\r', '\n'], " ");
-    Slice { at, bytes: Bytes::from(format!("data: {line}\n\n")) }
+    line("data", data, at)
+}
+
+/// A field of an event stream on a line of its own.
+fn line(field: &str, text: &str, at: u64) -> Slice {
+    let text = text.replace(['\r', '\n'], " ");
+    Slice { at, bytes: Bytes::from(format!("{field}: {text}\n\n")) }
 }

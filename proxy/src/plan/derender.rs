@@ -3,13 +3,13 @@
 //! In: an entry, and what a [`Reader`] knows. Out: the exchanges, or why the entry cannot be asked so. Both modes read the same
 //! tokens by construction, so each difference is the server's own.
 
-use super::{Planned, Rounds, TEMPLATE_WORDS, Variant, entry::Entry, tokens::Vocabulary};
+use super::{Planned, Rounds, TEMPLATE_WORDS, Variant, entry::Entry, spare_thinking, tokens::Vocabulary};
 use crate::request::{
     Mode, Request,
     case::{Ends, Need},
     handed::{Handed, PATH},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// A server that reads tokens, and how it writes texts as tokens.
@@ -43,8 +43,7 @@ pub const MAX_TOKENS: usize = 10_000;
 
 /// The text of a case that is handed over: what stands before the end of the turn.
 pub fn text<'a>(format: &str, says: &'a str) -> &'a str {
-    let end = Vocabulary::of(format).map_or("", |vocabulary| vocabulary.end);
-    says.split_once(end).filter(|_| !end.is_empty()).map_or(says, |(text, _)| text)
+    Vocabulary::of(format).map_or(says, |vocabulary| vocabulary.script(says))
 }
 
 // === impl Reader ===
@@ -116,8 +115,8 @@ impl Prompts {
     /// The prompt that a request has. Where thinking is on unasked, a text without any is asked for with thinking off.
     fn of(&self, entry: &Entry, asked: &mut Map<String, Value>) -> &[u32] {
         let says = entry.case.says.as_deref().unwrap_or_default();
-        if self.unasked != self.off && !says.contains("think>") && !asked.contains_key(TEMPLATE_WORDS) {
-            asked.insert(TEMPLATE_WORDS.to_owned(), json!({ "enable_thinking": false }));
+        if self.unasked != self.off {
+            spare_thinking(asked, says);
         }
         let thinks = asked.get(TEMPLATE_WORDS).and_then(|words| words.get("enable_thinking")?.as_bool());
         match thinks {
@@ -135,6 +134,7 @@ mod tests {
         plan::{Depth, entry::entries},
         request::{Dialect, case::read_cases},
     };
+    use serde_json::json;
     use std::sync::Arc;
 
     fn reader() -> Reader {

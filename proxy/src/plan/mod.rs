@@ -195,6 +195,13 @@ fn planned(
     Planned { mode, rounds, request: Request { dialect: entry.dialect, path, headers, body } }
 }
 
+/// Asks for a text that holds no thinking with thinking off, unless the request says something of it.
+fn spare_thinking(body: &mut Map<String, Value>, says: &str) {
+    if !says.contains("think>") && !body.contains_key(TEMPLATE_WORDS) {
+        body.insert(TEMPLATE_WORDS.to_owned(), json!({ "enable_thinking": false }));
+    }
+}
+
 /// The body with the model in front, where it names none itself.
 fn with_model(body: &Map<String, Value>, model: &str) -> Map<String, Value> {
     if body.contains_key("model") {
@@ -268,8 +275,8 @@ impl Model {
         if !LIMITS.iter().any(|limit| body.contains_key(*limit)) {
             body.insert(LIMITS[0].to_owned(), (tokens + SLACK).into());
         }
-        if *thinks == Unasked::On && !says.contains("think>") && !body.contains_key(TEMPLATE_WORDS) {
-            body.insert(TEMPLATE_WORDS.to_owned(), json!({ "enable_thinking": false }));
+        if *thinks == Unasked::On {
+            spare_thinking(&mut body, says);
         }
         Ok(Cow::Owned(body))
     }

@@ -43,8 +43,7 @@ const VOCABULARIES: [Vocabulary; 3] = [
 /// The number of tokens of a text, without the one that ends the turn; `None` for a format that no puppet speaks.
 pub fn count(format: &str, text: &str) -> Option<u64> {
     let vocabulary = Vocabulary::of(format)?;
-    let script = text.split_once(vocabulary.end).map_or(text, |(script, _)| script);
-    let (mut rest, mut tokens) = (script.as_bytes(), 0);
+    let (mut rest, mut tokens) = (vocabulary.script(text).as_bytes(), 0);
     while !rest.is_empty() {
         let token = first(rest, vocabulary.special.iter().copied());
         rest = rest.get(token.map_or(1, |(_, length)| length)..).unwrap_or_default();
@@ -64,6 +63,11 @@ impl Vocabulary {
     /// That of a format.
     pub fn of(format: &str) -> Option<&'static Self> {
         VOCABULARIES.iter().find(|v| v.format == format)
+    }
+
+    /// What is said of a text: all that stands before the end of the turn.
+    pub fn script<'a>(&self, text: &'a str) -> &'a str {
+        text.split_once(self.end).map_or(text, |(script, _)| script)
     }
 
     /// All tokens that are no bytes; the first has id 256.

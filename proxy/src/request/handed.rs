@@ -96,7 +96,10 @@ pub(super) fn asked(body: &Value) -> &Value {
 
 /// The tokens that a request hands over, all at once or in pieces; `None` where it hands none over.
 pub fn tokens(request: &Request) -> Option<Vec<Value>> {
-    let body = request.json().filter(|_| request.hands_tokens())?;
+    if !request.hands_tokens() {
+        return None;
+    }
+    let body = request.json()?;
     let all_at_once = body.get("generate_response").map(std::slice::from_ref);
     let parts = all_at_once.or_else(|| body.get(PIECES)?.as_array().map(Vec::as_slice))?;
     let ids = parts.iter().filter_map(|part| part.pointer("/choices/0/token_ids")?.as_array());

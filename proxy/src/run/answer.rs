@@ -1,7 +1,8 @@
 //! The replies of an entry against the right answer, as far as it is known and counts.
 //!
-//! In: readings and an entry. Out: [`Answer`]. Our own engine is held to every word, and so is what a gateway makes of it. Of a foreign server a mismatch counts
-//! where the format leaves no choice; where our policy decides it is counted and nothing more.
+//! In: readings and an entry. Out: [`Answer`]. Our own engine is held to every word, and so is what a gateway makes of it. Of
+//! a foreign server a mismatch counts where the format leaves no choice; where our policy decides it is counted and nothing
+//! more.
 
 use super::{
     pairs::{Ground, Says},
